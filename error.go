@@ -1,0 +1,47 @@
+package snip
+
+import "errors"
+
+// Code says what kind of error it is. It survives the wire: the API answers with
+// it and the client turns the answer back into the same error.
+type Code string
+
+const (
+	Invalid     Code = "invalid"     // A field is wrong; Field and Message say which and how to mend it.
+	NotFound    Code = "not_found"   // No such link.
+	Conflict    Code = "conflict"    // The code is taken.
+	Forbidden   Code = "forbidden"   // A key is missing or does not allow it.
+	TooLarge    Code = "too_large"   // The body is over its limit.
+	Unavailable Code = "unavailable" // A store is away or full. Nothing was kept: try again later.
+	Internal    Code = "internal"    // Ours to mend.
+)
+
+// Error is an error a person can act on. Message is a sentence for them; Field
+// names the input it speaks of, as the API spells it, or is empty.
+type Error struct {
+	Code    Code
+	Field   string
+	Message string
+	Cause   error // For the log only; never shown.
+}
+
+func (e *Error) Error() string {
+	s := e.Message
+	if e.Field != "" {
+		s = e.Field + ": " + s
+	}
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// CodeOf tells the code of any error: Internal for one that is not an *Error.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return Internal
+}
