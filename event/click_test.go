@@ -1,0 +1,91 @@
+package event_test
+
+import (
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"snip"
+	"snip/event"
+)
+
+func open(tb testing.TB) *event.Clicks {
+	tb.Helper()
+	e, err := event.NewClicks()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func TestRoundTrip(t *testing.T) {
+	e := open(t)
+	for _, c := range []snip.Click{
+		{Link: 1, At: time.Date(2026, 11, 29, 12, 0, 0, 123456000, time.UTC), Class: snip.Human, Campaign: "späte Ernte"},
+		{Link: 1<<63 - 1, At: time.UnixMicro(-1).UTC()},
+	} {
+		b, err := e.Append(nil, c)
+		if err != nil {
+			t.Fatalf("Append(%v) = %v", c, err)
+		}
+		got, err := e.Decode(b)
+		if err != nil || got != c {
+			t.Errorf("Decode() = %v, %v, want %v", got, err, c)
+		}
+	}
+}
+
+// The bytes are a contract: they stay in topics and are read by other programs.
+func TestWireFormat(t *testing.T) {
+	b, err := open(t).Append(nil, snip.Click{Link: 3, At: time.UnixMicro(1), Campaign: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := hex.EncodeToString(b), "0000000001"+"06"+"02"+"00"+"0261"; got != want {
+		t.Errorf("encoded click = %s, want %s", got, want)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	e := open(f)
+	seed, err := e.Append(nil, snip.Click{Link: 7, At: time.UnixMicro(1e15), Campaign: "x"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Add([]byte{0, 0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := e.Decode(b)
+		if err != nil {
+			return
+		}
+		again, err := e.Append(nil, c)
+		if err != nil {
+			t.Fatalf("Append(Decode(%x)) = %v", b, err)
+		}
+		if got, err := e.Decode(again); err != nil || got != c {
+			t.Fatalf("%x decodes to %v, then to %v, %v", b, c, got, err)
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	e := open(b)
+	c := snip.Click{Link: 123456, At: time.UnixMicro(1e15), Campaign: "spring"}
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf, _ = e.Append(buf[:0], c)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	e := open(b)
+	buf, _ := e.Append(nil, snip.Click{Link: 123456, At: time.UnixMicro(1e15), Campaign: "spring"})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.Decode(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
