@@ -17,6 +17,6 @@ type Message struct {
 
 // TypeLost marks a message whose content was lost before it reached the log,
 // such as a torn record of a spool segment. It has no body and only holds its
-// segment's number, so that numbers stay without gaps. A Group never hands it
-// to a handler. Types that start with "queue." are reserved for such uses.
+// segment's number, so that numbers stay without gaps. Handlers do not see it in
+// Delivery.Messages. Types that start with "queue." are reserved for such uses.
 const TypeLost = "queue.lost"
