@@ -1,0 +1,265 @@
+package spool
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"snip/queue"
+)
+
+// ledger counts what a directory's processes dropped, exactly and for ever. It is
+// one page of a file that all of them share, written in full when it is made, so
+// that counting works on a full disk.
+//
+// Single records are counted in a mapped word, by an atomic addition that works
+// across processes. It is done once the addition is; a kill changes nothing.
+//
+// A segment that goes with messages that were not delivered is counted in two
+// slots, written in turn, of which the valid one with the larger sequence holds.
+// Under the ledger's lock and the segment's own:
+//
+//  1. finish what the last entry wanted,
+//  2. write the entry: the new totals, the segment's ID, where it goes,
+//  3. remove the segment, or move it aside.
+//
+// A kill before 2 changed nothing: the segment is there, uncounted, and will be
+// shipped or dropped by whoever gets it. In the middle of 2 the slot's CRC is
+// wrong and the other slot holds: as before. Between 2 and 3 the entry names a
+// segment that is still there: step 1 of the next process removes it, and since
+// a segment is adopted under the ledger's lock and after step 1, nobody ships it or
+// counts it again. After 3, step 1 finds nothing to do.
+type ledger struct {
+	dir  string
+	file *os.File
+	page []byte        // The mapped page.
+	held chan struct{} // Full while a goroutine holds the lock, which flock cannot tell apart.
+
+	unmapped atomic.Int64 // Records counted here, since the page could not be written.
+}
+
+const (
+	ledgerMagic = "snipled1"
+	ledgerSize  = 4096
+	singlesAt   = 64
+	slotsAt     = 128
+	slotStride  = 64
+	slotLen     = 52
+)
+
+// entry is a segment that goes, or in a slot the last one with the totals.
+type entry struct {
+	sequence uint64
+	dropped  uint64
+	lost     uint64 // Part of dropped: records that could not be read.
+	segment  queue.SegmentID
+	aside    bool // Moved to the directory aside, not removed.
+}
+
+func openLedger(dir string) (*ledger, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "ledger"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	l := &ledger{dir: dir, file: f, held: make(chan struct{}, 1)}
+	if err := l.prepare(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	l.page, err = unix.Mmap(int(f.Fd()), 0, ledgerSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("map %s: %w", f.Name(), err), f.Close())
+	}
+	// The page outlives Close, since a Record that comes too late is counted too.
+	runtime.AddCleanup(l, func(page []byte) { _ = unix.Munmap(page) }, l.page)
+	return l, nil
+}
+
+// prepare fills a new ledger. Whoever died while doing so left a page that is
+// short or without its magic, and nothing counted.
+func (l *ledger) prepare() error {
+	if err := l.lock(context.Background()); err != nil {
+		return err
+	}
+	defer l.unlock()
+	page := make([]byte, ledgerSize)
+	n, _ := l.file.ReadAt(page, 0)
+	if n == ledgerSize && string(page[:8]) == ledgerMagic {
+		return nil
+	}
+	if [8]byte(page) != [8]byte{} {
+		return fmt.Errorf("%s is not the ledger of a spool", l.file.Name())
+	}
+	if _, err := l.file.WriteAt(make([]byte, ledgerSize), 0); err != nil {
+		return err
+	}
+	if _, err := l.file.WriteAt([]byte(ledgerMagic), 0); err != nil {
+		return err
+	}
+	return l.file.Sync()
+}
+
+// lock keeps the other processes, and this one's other goroutines, from making,
+// adopting and retiring segments. It polls, so that ctx can end it.
+func (l *ledger) lock(ctx context.Context) error {
+	select {
+	case l.held <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		ok, err := tryLock(l.file)
+		if ok {
+			return nil
+		}
+		if err == nil {
+			err = pause(ctx, wait)
+		}
+		if err != nil {
+			<-l.held
+			return fmt.Errorf("lock %s: %w", l.file.Name(), err)
+		}
+	}
+}
+
+func (l *ledger) unlock() {
+	_ = unix.Flock(int(l.file.Fd()), unix.LOCK_UN) // Cannot fail on a lock that is held.
+	<-l.held
+}
+
+// drop counts one record that was not kept.
+func (l *ledger) drop() {
+	if err := faultless(l.page, func() { atomic.AddUint64(l.singles(), 1) }); err != nil {
+		l.unmapped.Add(1)
+	}
+}
+
+func (l *ledger) singles() *uint64 { return (*uint64)(unsafe.Pointer(&l.page[singlesAt])) }
+
+// totals returns the messages that were dropped, and those of them that were lost
+// because they could not be read.
+func (l *ledger) totals() (dropped, lost int64) {
+	e, _ := l.last()
+	dropped = l.unmapped.Load() + int64(e.dropped)
+	_ = faultless(l.page, func() { dropped += int64(atomic.LoadUint64(l.singles())) })
+	return dropped, int64(e.lost)
+}
+
+// last returns the entry that holds and the slot for the next one.
+func (l *ledger) last() (e entry, next int) {
+	_ = faultless(l.page, func() {
+		for i := range 2 {
+			if s, ok := decodeEntry(l.page[slotsAt+i*slotStride:]); ok && s.sequence > e.sequence {
+				e, next = s, 1-i
+			}
+		}
+	})
+	return e, next
+}
+
+// retire counts a segment that goes, and lets it go. The caller holds the lock, and
+// the segment's own. After an error the segment may or may not be counted: it must
+// not be shipped, and is adopted again or finished.
+func (l *ledger) retire(e entry) error {
+	if err := l.finish(); err != nil {
+		return err
+	}
+	last, slot := l.last()
+	e.sequence = last.sequence + 1
+	e.dropped += last.dropped
+	e.lost += last.lost
+	if _, err := l.file.WriteAt(e.encode(), int64(slotsAt+slot*slotStride)); err != nil {
+		return fmt.Errorf("count segment %s as dropped: %w", e.segment, err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("count segment %s as dropped: %w", e.segment, err)
+	}
+	return l.finish()
+}
+
+// finish does what the last entry wanted done, if its process did not come to it.
+// The caller holds the lock.
+func (l *ledger) finish() error {
+	e, _ := l.last()
+	if e.segment.IsZero() {
+		return nil
+	}
+	path := segmentPath(l.dir, e.segment)
+	if e.aside {
+		err := os.Rename(path, segmentPath(asideDir(l.dir), e.segment))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		// What is in it is worth less than that the spool goes on.
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a dropped segment: %w", err)
+	}
+	return nil
+}
+
+// close gives the file back. The page stays until the ledger is unreachable.
+func (l *ledger) close() error { return l.file.Close() }
+
+func (e entry) encode() []byte {
+	b := make([]byte, slotLen)
+	binary.NativeEndian.PutUint64(b, e.sequence)
+	binary.NativeEndian.PutUint64(b[8:], e.dropped)
+	binary.NativeEndian.PutUint64(b[16:], e.lost)
+	copy(b[24:], e.segment[:])
+	if e.aside {
+		b[40] = 1
+	}
+	binary.NativeEndian.PutUint32(b[48:], checksum(0, b[:48]))
+	return b
+}
+
+func decodeEntry(b []byte) (entry, bool) {
+	e := entry{
+		sequence: binary.NativeEndian.Uint64(b),
+		dropped:  binary.NativeEndian.Uint64(b[8:]),
+		lost:     binary.NativeEndian.Uint64(b[16:]),
+		segment:  queue.SegmentID(b[24:40]),
+		aside:    b[40] == 1,
+	}
+	ok := binary.NativeEndian.Uint32(b[48:]) == checksum(0, b[:48])
+	return e, ok && e.sequence > 0 && e.dropped <= math.MaxInt64
+}
+
+// faultError reports that mapped memory could not be reached: the file is shorter
+// than its mapping, or the disk failed.
+type faultError struct{ addr uintptr }
+
+func (e *faultError) Error() string { return "page fault: the file was cut or the disk failed" }
+
+// faultless calls access, which touches mapped memory, and turns a page fault
+// there into an error. A fault elsewhere stays a panic.
+func faultless(mapped []byte, access func()) (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(old)
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(mapped)))
+		fault, ok := v.(interface{ Addr() uintptr })
+		if !ok || fault.Addr() < start || fault.Addr() >= start+uintptr(len(mapped)) {
+			panic(v)
+		}
+		err = &faultError{fault.Addr()}
+	}()
+	access()
+	return nil
+}
