@@ -56,17 +56,23 @@ func (e LinkEdit) Check(r Rules) error {
 	return nil
 }
 
-func checkTitle(title string) error {
-	if !utf8.ValidString(title) {
-		return wrongTitle("The title is not valid UTF-8.")
+func checkTitle(title string) error { return checkLine("title", title, MaxTitle) }
+
+// checkLine checks a line of text that people read.
+func checkLine(field, text string, most int) error {
+	wrong := func(format string, args ...any) error {
+		return &Error{Code: Invalid, Field: field, Message: fmt.Sprintf("The "+field+" "+format, args...)}
 	}
-	for i, c := range title {
+	if !utf8.ValidString(text) {
+		return wrong("is not valid UTF-8.")
+	}
+	for i, c := range text {
 		if unicode.IsControl(c) {
-			return wrongTitle("The title holds a control character (%U) at byte %d. Remove it.", c, i)
+			return wrong("holds a control character (%U) at byte %d. Remove it.", c, i)
 		}
 	}
-	if n := utf8.RuneCountInString(title); n > MaxTitle {
-		return wrongTitle("The title has %d characters; at most %d are accepted.", n, MaxTitle)
+	if n := utf8.RuneCountInString(text); n > most {
+		return wrong("has %d characters; at most %d are accepted.", n, most)
 	}
 	return nil
 }
@@ -80,10 +86,6 @@ func checkExpiry(t time.Time) error {
 		return wrongExpiry("The year of expiry must lie between 1 and 9999.")
 	}
 	return nil
-}
-
-func wrongTitle(format string, args ...any) error {
-	return &Error{Code: Invalid, Field: "title", Message: fmt.Sprintf(format, args...)}
 }
 
 func wrongExpiry(format string, args ...any) error {
