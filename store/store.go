@@ -1,0 +1,123 @@
+// Package store keeps links, what was counted for them, and keys, in SQLite.
+//
+// Any number of processes on one host may open the same file. What a method wrote
+// is on disk when it returns. Errors are of type *snip.Error where a person can do
+// something about them; snip.Unavailable means that nothing was kept as far as can
+// be told, and that the same call may succeed later.
+//
+// The file is not encrypted. It holds no secret: of keys it has hashes only.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"snip"
+	"snip/internal/sqlitefile"
+)
+
+// Config describes a store. Only Path must be set.
+type Config struct {
+	// Path is the file. It is made if it is missing; its directory is not.
+	Path string
+	// Rules say which targets links may have.
+	Rules snip.Rules
+	// NewCode makes up the codes of links that come without one.
+	// Default: snip.RandomCode.
+	NewCode func() string
+	// Now is the wall clock. Default: time.Now.
+	Now func() time.Time
+	// Logger is told what needs somebody's attention. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+// Store is safe for concurrent use.
+type Store struct {
+	file    *sqlitefile.File
+	rules   snip.Rules
+	newCode func() string
+	clock   func() time.Time
+	closed  atomic.Bool
+}
+
+var _ snip.Links = (*Store)(nil)
+
+// Open opens the store and brings its tables up to date. Several processes may do
+// so at once: one works, the others wait for it.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Path == "" {
+		return nil, errors.New("store: Path must be set")
+	}
+	if err := cfg.Rules.Check(); err != nil {
+		return nil, fmt.Errorf("store: Rules: %w", err)
+	}
+	s := &Store{rules: cfg.Rules, newCode: cfg.NewCode, clock: cfg.Now}
+	if s.newCode == nil {
+		s.newCode = snip.RandomCode
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	file, err := sqlitefile.Open(ctx, sqlitefile.Config{
+		Path:    cfg.Path,
+		Migrate: func(ctx context.Context, db *sql.DB) error { return migrate(ctx, db, cfg.Path) },
+		Logger:  cfg.Logger,
+	})
+	if err != nil {
+		return nil, s.failed("open "+cfg.Path, err)
+	}
+	s.file = file
+	return s, nil
+}
+
+// Close waits for what is being written and closes the file. Every call after it
+// returns snip.Unavailable.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	return s.file.Close()
+}
+
+// Read returns the connections for reading. What is read through them is the state
+// after some write; a read transaction keeps to one such state, and must be short.
+func (s *Store) Read() *sql.DB { return s.file.Read() }
+
+// Write runs fn in a transaction and returns once it is on disk. If fn returns an
+// error, nothing of it is kept, and that error is returned. fn may share its
+// transaction with others that came at the same time, so it should be quick, must
+// not call Write, and must not commit or roll back.
+func (s *Store) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+	return s.failed("write", s.file.Write(ctx, fn))
+}
+
+// now returns the time as the store can keep it.
+func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+
+// failed turns the error of an operation into the one that the caller gets: one
+// that says so if the file is busy, full or closed, or time ran out.
+func (s *Store) failed(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*snip.Error](err); ok {
+		return err
+	}
+	message := ""
+	switch {
+	case s.closed.Load():
+		message = "The server is stopping. Try again in a moment."
+	case sqlitefile.IsFull(err):
+		message = "The disk of the server is full. Nothing was kept."
+	case sqlitefile.IsBusy(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		message = "The database did not answer in time. Try again in a moment."
+	case unreachable(err):
+		message = "The database cannot be reached. Try again in a moment."
+	default:
+		return fmt.Errorf("store: %s: %w", operation, err)
+	}
+	return &snip.Error{Code: snip.Unavailable, Message: message, Cause: fmt.Errorf("store: %s: %w", operation, err)}
+}
