@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,15 +16,9 @@ import (
 //go:embed schema/*.sql
 var schema embed.FS
 
-// migrate brings the tables up to date, one process at a time. The database's own
-// lock would not do: which migrations are missing is read before a transaction
-// begins.
-func migrate(ctx context.Context, db *sql.DB, path string) (err error) {
-	lock, err := lockFile(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+// migrate brings the tables up to date. Only one process at a time may be in it:
+// which migrations are missing is read before a transaction begins.
+func migrate(ctx context.Context, db *sql.DB) error {
 	files, err := fs.Sub(schema, "schema")
 	if err != nil {
 		return err
