@@ -60,9 +60,8 @@ func readHost(hostport string) (host, error) {
 		}
 		return h, nil
 	}
-	// The name is bounded before anything reads it: the time that the conversion
-	// takes grows with the square of its length.
-	if len(name) > 1024 {
+	// Bounded here as well, for Location and the configuration.
+	if len(name) > maxAuthority {
 		return host{}, errors.New("it is too long")
 	}
 	for _, c := range name {

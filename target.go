@@ -1,6 +1,7 @@
 package snip
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -13,8 +14,14 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// MaxTarget is the most bytes a target may have.
-const MaxTarget = 64 << 10
+const (
+	// MaxTarget is the most bytes a target may have.
+	MaxTarget = 64 << 10
+
+	// maxAuthority bounds user name, password, host and port together, because the
+	// time that it takes to read them grows with the square of their length.
+	maxAuthority = 2048
+)
 
 // Rules say which targets an instance accepts. The zero value is useful: it
 // accepts http, https, mailto, tel and sms, and knows no host as its own.
@@ -108,6 +115,8 @@ func (r Rules) checkWeb(target, scheme, rest string) error {
 	}
 	user, hostport := cutUser(authority)
 	switch {
+	case len(authority) > maxAuthority:
+		return wrongTarget("The host of the address, with user name and password, has %d bytes; at most %d are accepted.", len(authority), maxAuthority)
 	case hostport == "":
 		return wrongTarget("After %s:// the address needs a host.", scheme)
 	case strings.Contains(authority, `\`):
@@ -143,6 +152,9 @@ func (r Rules) checkWeb(target, scheme, rest string) error {
 // it has must be plain.
 func checkOther(target, rest string) error {
 	if authority, ok := cutAuthority(rest); ok {
+		if len(authority) > maxAuthority {
+			return wrongTarget("The host of the address has %d bytes; at most %d are accepted.", len(authority), maxAuthority)
+		}
 		if strings.ContainsAny(authority, `\%`) || !isASCII(authority) {
 			return wrongTarget(`The host of the address holds a character other than plain letters, digits, "-", "." and "_".`)
 		}
@@ -242,7 +254,7 @@ func escape(c rune) string {
 
 // reason strips from an error of net/url the address, which may be 64 KiB long.
 func reason(err error) error {
-	if e, ok := err.(*url.Error); ok {
+	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
 	}
 	return err

@@ -140,7 +140,8 @@ func TestCheckTargetRefuses(t *testing.T) {
 		{"only a dot", "http://./", "between two dots"},
 		{"long part of the host", "http://" + strings.Repeat("a", 64) + ".example/", "63"},
 		{"long host", "http://" + strings.Repeat("a.", 130) + "example/", "253"},
-		{"very long host", "http://" + strings.Repeat("ü", 30000) + "/", "too long"},
+		{"very long host", "http://" + strings.Repeat("ü", 30000) + "/", "at most 2048"},
+		{"very long password", "http://u:" + strings.Repeat(":", 60000) + "@example.com/", "at most 2048"},
 		{"bidi control in the host", "https://exa\u202Emple.com/", "U+202E"},
 		{"bidi mark in the host", "https://exa\u200Fmple.com/", "U+200F"},
 		{"host that maps to a path", "https://a℀b.example/", "holds '/'"},
@@ -209,7 +210,7 @@ func TestRulesWithSchemes(t *testing.T) {
 			t.Errorf("Location(%q) = %q, %v, want it unchanged", target, got, err)
 		}
 	}
-	for _, target := range []string{"x-app:", "viber://pä/", `viber://a\b`, "viber://a%62", "other:x"} {
+	for _, target := range []string{"x-app:", "viber://pä/", `viber://a\b`, "viber://a%62", "other:x", "viber://" + strings.Repeat("a", 3000)} {
 		wantInvalid(t, rules.CheckTarget(target), "url", "")
 	}
 }
