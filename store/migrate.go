@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,14 +48,12 @@ func lockFile(ctx context.Context, path string) (*os.File, error) {
 		if err == nil {
 			return f, nil
 		}
-		if err != unix.EWOULDBLOCK && err != unix.EINTR {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 		}
 		select {
 		case <-ctx.Done():
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, ctx.Err())
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, ctx.Err()), f.Close())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -76,9 +76,8 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // Nothing was written to it.
 	s.file, err = sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrate, Logger: cfg.Logger})
-	return err
+	return errors.Join(err, lock.Close())
 }
 
 // Close waits for what is being written and closes the file. Every call after it
