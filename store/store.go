@@ -76,8 +76,9 @@ func (s *Store) open(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = lock.Close() }() // Nothing was written to it that could be lost.
 	s.file, err = sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrate, Logger: cfg.Logger})
-	return errors.Join(err, lock.Close())
+	return err
 }
 
 // Close waits for what is being written and closes the file. Every call after it
@@ -92,9 +93,10 @@ func (s *Store) Close() error {
 func (s *Store) Read() *sql.DB { return s.file.Read() }
 
 // Write runs fn in a transaction and returns once it is on disk. If fn returns an
-// error, nothing of it is kept, and that error is returned. fn may share its
-// transaction with others that came at the same time, so it should be quick, must
-// not call Write, and must not commit or roll back.
+// error, nothing of it is kept, and that error is returned; if ctx ends while fn
+// runs, it is unknown whether it was kept. fn may share its transaction with others
+// that came at the same time, so it should be quick, must not call Write, and must
+// not commit or roll back.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
 	return s.failed("write", s.file.Write(ctx, fn))
 }
