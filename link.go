@@ -1,3 +1,6 @@
+// Package snip is the domain of the link shortener: links, clicks and keys, the
+// rules for codes and targets, and the decision how a visit is answered. It does no
+// I/O; interfaces such as Links are implemented by the store and by the client.
 package snip
 
 import (
