@@ -15,6 +15,7 @@ package inbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,10 +59,9 @@ func (e *GapError) Error() string {
 
 // Receive moves the group's position from d.From to d.To and returns the messages
 // of d that were never received before, in order, those of queue.TypeLost left out.
-// The caller's effects for them
-// belong in the same transaction. After an error the caller rolls back:
-// queue.ErrFenced if another owner moved the position, a *GapError if the log
-// lacks messages.
+// The caller's effects for them belong in the same transaction. After an error the
+// caller rolls back: queue.ErrFenced if another owner moved the position, a
+// *GapError if the log lacks messages.
 func (in *Inbox) Receive(ctx context.Context, tx *sql.Tx, d queue.Delivery) ([]queue.Message, error) {
 	if err := in.move(ctx, tx, d); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (in *Inbox) next(ctx context.Context, tx *sql.Tx, segment queue.SegmentID) 
 	err := tx.QueryRowContext(ctx, `
 		SELECT next FROM inbox_segments WHERE consumer = $1 AND generation = $2 AND segment = $3`,
 		in.Consumer, in.Generation, segment.String()).Scan(&n)
-	if err == sql.ErrNoRows {
+	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (in *Inbox) Position(ctx context.Context, db *sql.DB, topic queue.TopicID, 
 		SELECT position FROM inbox_positions
 		WHERE consumer = $1 AND generation = $2 AND topic = $3 AND partition = $4`,
 		in.Consumer, in.Generation, topic.String(), partition).Scan(&text)
-	if err == sql.ErrNoRows {
+	if errors.Is(err, sql.ErrNoRows) {
 		return queue.Position{}, nil
 	}
 	if err != nil {
