@@ -138,3 +138,23 @@ func (e *engine) checkOnce(t *testing.T, want []string) {
 		t.Errorf("the log has %d messages that nobody recorded, such as %.40q", len(got), slices.Collect(maps.Keys(got))[0])
 	}
 }
+
+// onePartition is an engine of which one partition is unreachable.
+type onePartition struct {
+	*engine
+	broken int
+	seen   map[queue.SegmentID]bool // The segments it was asked to append to there.
+}
+
+func (e *onePartition) Append(ctx context.Context, topic string, partition int, b queue.Batch) error {
+	e.mu.Lock()
+	broken := partition == e.broken
+	if broken {
+		e.seen[b.Segment] = true
+	}
+	e.mu.Unlock()
+	if broken {
+		return errOutage
+	}
+	return e.engine.Append(ctx, topic, partition, b)
+}

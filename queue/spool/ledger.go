@@ -192,7 +192,7 @@ func (l *ledger) retire(e entry) error {
 // The caller holds the lock.
 func (l *ledger) finish() error {
 	e, _ := l.last()
-	if e.segment.IsZero() {
+	if e.sequence == 0 {
 		return nil
 	}
 	path := segmentPath(l.dir, e.segment)

@@ -138,13 +138,13 @@ func (sh *shipper) start(ctx context.Context, next time.Time) time.Time {
 	defer sh.shelf.mu.Unlock()
 	segments := sh.shelf.sorted()
 	lanes := sh.lanes
-	failing := map[int]bool{} // Partitions that one segment probes for the others.
+	taken := map[int]bool{}   // Partitions that one segment is sent to, the active one aside.
+	failing := map[int]bool{} // Partitions that one segment probes for all others.
 	for _, g := range segments {
 		if g.busy || g.doubt() {
 			lanes--
-		}
-		if g.doubt() && g.failures > 0 {
-			failing[g.partition] = true
+			taken[g.partition] = taken[g.partition] || g.full.Load()
+			failing[g.partition] = failing[g.partition] || g.failures > 0
 		}
 	}
 	now := time.Now()
@@ -159,10 +159,11 @@ func (sh *shipper) start(ctx context.Context, next time.Time) time.Time {
 			continue
 		}
 		if !g.doubt() && g.unsent() > 0 {
-			if lanes <= 0 || failing[g.partition] {
+			if lanes <= 0 || failing[g.partition] || g.full.Load() && taken[g.partition] {
 				continue
 			}
 			lanes--
+			taken[g.partition] = taken[g.partition] || g.full.Load()
 		}
 		g.busy = true
 		sh.tasks.Go(func() { sh.serve(ctx, g) })
