@@ -63,22 +63,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	if err := s.open(ctx, cfg); err != nil {
+	file, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrate, Logger: cfg.Logger})
+	if err != nil {
 		return nil, s.failed("open "+cfg.Path, err)
 	}
+	s.file = file
 	return s, nil
-}
-
-// open holds a lock of its own, since the database's would not do: neither for
-// migrations nor for making a new file one with a write-ahead log.
-func (s *Store) open(ctx context.Context, cfg Config) error {
-	lock, err := lockFile(ctx, cfg.Path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = lock.Close() }() // Nothing was written to it that could be lost.
-	s.file, err = sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrate, Logger: cfg.Logger})
-	return err
 }
 
 // Close waits for what is being written and closes the file. Every call after it

@@ -29,7 +29,7 @@ type Config struct {
 	Queue   int           // Writes that may wait for the writer. Default: 1024.
 
 	// Migrate makes the tables, on the writer's connection before anything else.
-	// Several processes may be in it at once. Default: nothing.
+	// One process at a time is in it. Default: nothing.
 	Migrate func(ctx context.Context, db *sql.DB) error
 
 	Logger *slog.Logger // Default: none.
@@ -48,7 +48,8 @@ type File struct {
 	closed bool
 }
 
-// Open opens the file, which is made if it is not there.
+// Open opens the file, which is made if it is not there. Several processes may do
+// so at once: one works, the others wait for it.
 func Open(ctx context.Context, cfg Config) (*File, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("sqlitefile: Path must be set")
@@ -62,7 +63,14 @@ func Open(ctx context.Context, cfg Config) (*File, error) {
 		writes: make(chan *write, cmp.Or(cfg.Queue, 1024)),
 		done:   make(chan struct{}),
 	}
-	var err error
+	opening, err := lock(ctx, cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlitefile: %w", err)
+	}
+	defer func() { _ = opening.Close() }() // Nothing was written to it that could be lost.
+	if err := removeOrphans(cfg.Path); err != nil {
+		return nil, fmt.Errorf("sqlitefile: %w", err)
+	}
 	if f.writer, err = connect(cfg.Path, busy, 1, false); err != nil {
 		return nil, err
 	}
