@@ -1,0 +1,229 @@
+// Package sqlite is the engine that needs nothing but a file. Other processes on
+// the host may use the same file at the same time.
+//
+// Mapping: a batch is a row, its messages framed; a table counts what was appended
+// to each partition and one remembers the next number of each segment.
+// Delivery: as the contracts say. What Append took is synced to disk.
+// Ordering: SQLite has one writer at a time, so appends are ordered as they commit.
+// Limits: 16 MiB a batch. The bound of a topic counts framed bytes, exactly. One
+// process commits the writes that wait for it together; between two commits it
+// leaves the lock to others.
+// Operations: the file, its -wal and its -shm belong together: copy or delete all
+// three, or none. A file that was deleted or replaced while it is in use is noticed
+// at the next call, which then works on the new one.
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"snip/internal/sqlitefile"
+	"snip/queue"
+)
+
+// Config describes an engine. Only Path must be set.
+type Config struct {
+	Path   string           // The file; made if it is not there. Its directory is not.
+	Busy   time.Duration    // How long a call waits for other processes. Default: 5 s.
+	Now    func() time.Time // For the age of segments. Default: time.Now.
+	Logger *slog.Logger     // Default: none.
+}
+
+// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter and
+// queue.Backlogger. It is safe for concurrent use.
+type Engine struct {
+	cfg  Config
+	boot string // Names this boot of the host, whose clock rosters are written by.
+
+	mu     sync.Mutex // Protects below.
+	open   *opened
+	closed bool
+
+	waker
+}
+
+// opened is a file and what it was when it was opened.
+type opened struct {
+	*sqlitefile.File
+	info os.FileInfo
+}
+
+var (
+	_ queue.LogEngine  = (*Engine)(nil)
+	_ queue.GroupStore = (*Engine)(nil)
+	_ queue.Waiter     = (*Engine)(nil)
+	_ queue.Backlogger = (*Engine)(nil)
+)
+
+//go:embed schema.sql
+var schema string
+
+const schemaVersion = 1
+
+// segmentMemory is how long the next number of a segment is kept after its last
+// append.
+const segmentMemory = 30 * 24 * time.Hour
+
+const maxBatchBytes = 16 << 20
+
+// Open opens the file.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if cfg.Path == "" {
+		return nil, errors.New("sqlite engine: Path must be set")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return nil, fmt.Errorf("sqlite engine: which boot this is: %w", err)
+	}
+	e := &Engine{cfg: cfg, boot: strings.TrimSpace(string(boot))}
+	e.waker.init()
+	if e.open, err = e.openFile(ctx); err != nil {
+		return nil, err
+	}
+	e.waker.start(e)
+	return e, nil
+}
+
+func (e *Engine) openFile(ctx context.Context) (*opened, error) {
+	f, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: e.cfg.Path, Busy: e.cfg.Busy, Migrate: migrate, Logger: e.cfg.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite engine: %w", err)
+	}
+	info, err := os.Stat(e.cfg.Path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite engine: %w", err), f.Close())
+	}
+	return &opened{File: f, info: info}, nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // Of no effect after Commit.
+	var version int
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	switch version {
+	case schemaVersion:
+		return nil
+	case 0:
+		if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	return fmt.Errorf("the log is of schema version %d, this program knows %d: it was written by a newer one", version, schemaVersion)
+}
+
+// Caps says what this engine does.
+func (e *Engine) Caps() queue.Caps {
+	return queue.Caps{
+		Engine:        "sqlite",
+		Durability:    queue.DurablePower,
+		Sequences:     true,
+		SegmentMemory: segmentMemory,
+		ExactBound:    true,
+		Shared:        true,
+		MaxBatchBytes: maxBatchBytes,
+	}
+}
+
+// Close waits for the calls that write and closes the file. Every call after it
+// returns queue.ErrClosed.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	e.mu.Unlock()
+	e.waker.stop()
+	return e.open.Close()
+}
+
+// file returns the open file. One that was deleted or replaced under its name is
+// left for the one that stands there now: what was written to it would be lost.
+func (e *Engine) file(ctx context.Context) (*opened, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, queue.ErrClosed
+	}
+	info, err := os.Stat(e.cfg.Path)
+	if err == nil && os.SameFile(info, e.open.info) {
+		return e.open, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("sqlite engine: %w", err)
+	}
+	e.cfg.Logger.Error("the log's file was deleted or replaced, going on with the one that is there now", "path", e.cfg.Path)
+	next, err := e.openFile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := e.open
+	e.open = next
+	return next, before.Close()
+}
+
+// write runs do in a transaction of the file, on disk on return.
+func (e *Engine) write(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	f, err := e.file(ctx)
+	if err != nil {
+		return err
+	}
+	return closed(f.Write(ctx, do))
+}
+
+// read runs do in a transaction that sees one state of the file.
+func (e *Engine) read(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+	f, err := e.file(ctx)
+	if err != nil {
+		return err
+	}
+	tx, err := f.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return closed(err)
+	}
+	defer tx.Rollback() // It only read.
+	return do(ctx, tx)
+}
+
+// closed says in the library's word that the file was closed under a call.
+func closed(err error) error {
+	if errors.Is(err, sqlitefile.ErrClosed) || err != nil && err.Error() == "sql: database is closed" {
+		return queue.ErrClosed
+	}
+	return err
+}
+
+// uptime is the time since the host was booted, its sleep included. Nobody can set it.
+func uptime() (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0, fmt.Errorf("sqlite engine: boot clock: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
+}
