@@ -1,0 +1,245 @@
+// Package client speaks to a Snip server. Its errors are the domain's: what the
+// server answered, as if the store had been asked.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"snip"
+	"snip/problem"
+)
+
+// ErrUnreachable: no answer came from the server.
+var ErrUnreachable = errors.New("server cannot be reached")
+
+// Config says which server.
+type Config struct {
+	Server string // Its address, such as https://snip.example.
+	Key    string // Sent with every request, if not empty.
+
+	HTTP *http.Client // Default: one with a limit of 30 s, that follows no redirect.
+}
+
+// Client is safe for concurrent use.
+type Client struct {
+	server string
+	key    string
+	http   *http.Client
+}
+
+var _ snip.Links = (*Client)(nil)
+
+// New checks the configuration. It does no I/O.
+func New(cfg Config) (*Client, error) {
+	u, err := url.Parse(cfg.Server)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("server %q must be a URL such as http://127.0.0.1:8080", cfg.Server)
+	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{
+			Timeout:       30 * time.Second,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return &Client{server: strings.TrimSuffix(cfg.Server, "/"), key: cfg.Key, http: cfg.HTTP}, nil
+}
+
+// Short is a link that was made.
+type Short struct {
+	Code     string `json:"code"`
+	ShortURL string `json:"short_url"`
+	Target   string `json:"url"`
+}
+
+// link is how the API writes a link.
+type link struct {
+	ID          int64      `json:"id"`
+	Code        string     `json:"code"`
+	Target      string     `json:"url"`
+	Title       string     `json:"title"`
+	ExpiresAt   *time.Time `json:"expires_at"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+	Clicks      int64      `json:"clicks"`
+	HumanClicks int64      `json:"human_clicks"`
+}
+
+func (l link) link() snip.Link {
+	out := snip.Link{
+		ID: l.ID, Code: l.Code, Target: l.Target, Title: l.Title, CreatedAt: l.CreatedAt, UpdatedAt: l.UpdatedAt,
+		Clicks: l.Clicks, HumanClicks: l.HumanClicks,
+	}
+	if l.ExpiresAt != nil {
+		out.ExpiresAt = *l.ExpiresAt
+	}
+	return out
+}
+
+// fields is what a person may set. A nil field is left out, a zero expiry is null.
+func fields(code, target, title *string, expires *time.Time) map[string]any {
+	m := map[string]any{}
+	for name, value := range map[string]*string{"code": code, "url": target, "title": title} {
+		if value != nil {
+			m[name] = *value
+		}
+	}
+	if expires != nil {
+		m["expires_at"] = nil
+		if !expires.IsZero() {
+			m["expires_at"] = *expires
+		}
+	}
+	return m
+}
+
+func newFields(n snip.NewLink) map[string]any {
+	m := fields(nil, &n.Target, nil, nil)
+	if n.Code != "" {
+		m["code"] = n.Code
+	}
+	if n.Title != "" {
+		m["title"] = n.Title
+	}
+	if !n.ExpiresAt.IsZero() {
+		m["expires_at"] = n.ExpiresAt
+	}
+	return m
+}
+
+// Shorten makes a link the simple way, which may need no key.
+func (c *Client) Shorten(ctx context.Context, n snip.NewLink) (Short, error) {
+	var s Short
+	return s, c.call(ctx, http.MethodPost, "/shorten", newFields(n), &s)
+}
+
+// CreateLink makes a link.
+func (c *Client) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, error) {
+	var l link
+	err := c.call(ctx, http.MethodPost, "/api/v1/links", newFields(n), &l)
+	return l.link(), err
+}
+
+// Link finds a link by its code.
+func (c *Client) Link(ctx context.Context, code string) (snip.Link, error) {
+	var l link
+	err := c.call(ctx, http.MethodGet, path(code), nil, &l)
+	return l.link(), err
+}
+
+// ListLinks returns a page of links.
+func (c *Client) ListLinks(ctx context.Context, p snip.Page) ([]snip.Link, error) {
+	q := url.Values{}
+	if p.Limit != 0 {
+		q.Set("limit", strconv.Itoa(p.Limit))
+	}
+	if p.After != 0 {
+		q.Set("after", strconv.FormatInt(p.After, 10))
+	}
+	var list struct {
+		Links []link `json:"links"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/api/v1/links?"+q.Encode(), nil, &list); err != nil {
+		return nil, err
+	}
+	links := make([]snip.Link, len(list.Links))
+	for i, l := range list.Links {
+		links[i] = l.link()
+	}
+	return links, nil
+}
+
+// EditLink changes a link.
+func (c *Client) EditLink(ctx context.Context, code string, e snip.LinkEdit) (snip.Link, error) {
+	var l link
+	err := c.call(ctx, http.MethodPatch, path(code), fields(e.Code, e.Target, e.Title, e.ExpiresAt), &l)
+	return l.link(), err
+}
+
+// DeleteLink removes a link.
+func (c *Client) DeleteLink(ctx context.Context, code string) error {
+	return c.call(ctx, http.MethodDelete, path(code), nil, nil)
+}
+
+// LinkStats returns what was counted for a link.
+func (c *Client) LinkStats(ctx context.Context, code string) (snip.Stats, error) {
+	l, err := c.Link(ctx, code)
+	if err != nil {
+		return snip.Stats{}, err
+	}
+	var s struct {
+		Clicks      int64 `json:"clicks"`
+		HumanClicks int64 `json:"human_clicks"`
+		Slots       []struct {
+			Start       time.Time `json:"start"`
+			Clicks      int64     `json:"clicks"`
+			HumanClicks int64     `json:"human_clicks"`
+		} `json:"slots"`
+		CountedUpTo *time.Time `json:"counted_up_to"`
+		Dropped     int64      `json:"dropped"`
+	}
+	if err := c.call(ctx, http.MethodGet, path(code)+"/stats", nil, &s); err != nil {
+		return snip.Stats{}, err
+	}
+	stats := snip.Stats{Link: l, Clicks: s.Clicks, HumanClicks: s.HumanClicks, Dropped: s.Dropped}
+	if s.CountedUpTo != nil {
+		stats.CountedUpTo = *s.CountedUpTo
+	}
+	for _, slot := range s.Slots {
+		stats.Slots = append(stats.Slots, snip.SlotCount(slot))
+	}
+	return stats, nil
+}
+
+func path(code string) string { return "/api/v1/links/" + url.PathEscape(code) }
+
+// call sends in as JSON, if there is any, and reads the answer into out.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		// The encoder would write & and < in another way than they were typed; the
+		// server reads both the same, but its log is easier to read like this.
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(in); err != nil {
+			return fmt.Errorf("client: %s %s: %w", method, path, err)
+		}
+		body = &b
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.server+path, body)
+	if err != nil {
+		return fmt.Errorf("client: %s %s: %w", method, path, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return problem.Read(resp)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return fmt.Errorf("client: answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}
