@@ -92,7 +92,7 @@ func TestBrokenRecordInTheMiddle(t *testing.T) {
 func TestEveryByte(t *testing.T) {
 	const records, payload = 5, 20
 	used := 4096 + records*48
-	for _, flip := range []byte{0xff, 0x01, 0x20, 0x80} {
+	for _, flip := range []byte{0xff, 0x20} {
 		t.Run(fmt.Sprintf("%#02x", flip), func(t *testing.T) {
 			var broken []int
 			for i := range used + 32 {
@@ -101,6 +101,7 @@ func TestEveryByte(t *testing.T) {
 				}
 			}
 			cfg := config(t.TempDir())
+			cfg.Partitions = 8 // Eight segments at a time.
 			cfg.MaxRecord = payload
 			cfg.SegmentBytes = int64(used + 40) // Without room for one more.
 			s := open(t, cfg)

@@ -146,6 +146,12 @@ type onePartition struct {
 	seen   map[queue.SegmentID]bool // The segments it was asked to append to there.
 }
 
+func (e *onePartition) repair() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.broken = -1
+}
+
 func (e *onePartition) Append(ctx context.Context, topic string, partition int, b queue.Batch) error {
 	e.mu.Lock()
 	broken := partition == e.broken

@@ -9,8 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -44,10 +44,12 @@ import (
 type ledger struct {
 	dir  string
 	file *os.File
-	page []byte        // The mapped page.
 	held chan struct{} // Full while a goroutine holds the lock, which flock cannot tell apart.
 
-	unmapped atomic.Int64 // Records counted here, since the page could not be written.
+	mu   sync.RWMutex
+	page []byte // The mapped page; nil once closed. Guarded by mu.
+
+	unwritten atomic.Int64 // Records counted here, since the page could not be reached.
 }
 
 const (
@@ -77,13 +79,38 @@ func openLedger(dir string) (*ledger, error) {
 	if err := l.prepare(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	l.page, err = unix.Mmap(int(f.Fd()), 0, ledgerSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("map %s: %w", f.Name(), err), f.Close())
+	if l.page, err = mapLedger(f); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	// The page outlives Close, since a Record that comes too late is counted too.
-	runtime.AddCleanup(l, func(page []byte) { _ = unix.Munmap(page) }, l.page)
 	return l, nil
+}
+
+func mapLedger(f *os.File) ([]byte, error) {
+	page, err := unix.Mmap(int(f.Fd()), 0, ledgerSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", f.Name(), err)
+	}
+	return page, nil
+}
+
+// access calls use with the mapped page. After close it maps it once more, since a
+// Record that comes too late is counted too.
+func (l *ledger) access(use func(page []byte)) error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	page := l.page
+	if page == nil {
+		f, err := os.OpenFile(l.file.Name(), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if page, err = mapLedger(f); err != nil {
+			return err
+		}
+		defer unix.Munmap(page)
+	}
+	return faultless(page, func() { use(page) })
 }
 
 // prepare fills a new ledger. Whoever died while doing so left a page that is
@@ -140,32 +167,34 @@ func (l *ledger) unlock() {
 
 // drop counts one record that was not kept.
 func (l *ledger) drop() {
-	if err := faultless(l.page, func() { atomic.AddUint64(l.singles(), 1) }); err != nil {
-		l.unmapped.Add(1)
+	if err := l.access(func(page []byte) { atomic.AddUint64(singles(page), 1) }); err != nil {
+		l.unwritten.Add(1)
 	}
 }
 
-func (l *ledger) singles() *uint64 { return (*uint64)(unsafe.Pointer(&l.page[singlesAt])) }
+func singles(page []byte) *uint64 { return (*uint64)(unsafe.Pointer(&page[singlesAt])) }
 
 // totals returns the messages that were dropped, and those of them that were lost
 // because they could not be read.
-func (l *ledger) totals() (dropped, lost int64) {
-	e, _ := l.last()
-	dropped = l.unmapped.Load() + int64(e.dropped)
-	_ = faultless(l.page, func() { dropped += int64(atomic.LoadUint64(l.singles())) })
-	return dropped, int64(e.lost)
+func (l *ledger) totals() (dropped, lost int64, err error) {
+	var one uint64
+	if err := l.access(func(page []byte) { one = atomic.LoadUint64(singles(page)) }); err != nil {
+		return l.unwritten.Load(), 0, err
+	}
+	e, _, err := l.last()
+	return l.unwritten.Load() + int64(one) + int64(e.dropped), int64(e.lost), err
 }
 
-// last returns the entry that holds and the slot for the next one.
-func (l *ledger) last() (e entry, next int) {
-	_ = faultless(l.page, func() {
+// last returns the entry that holds, and the slot for the next one.
+func (l *ledger) last() (e entry, next int, err error) {
+	err = l.access(func(page []byte) {
 		for i := range 2 {
-			if s, ok := decodeEntry(l.page[slotsAt+i*slotStride:]); ok && s.sequence > e.sequence {
+			if s, ok := decodeEntry(page[slotsAt+i*slotStride:]); ok && s.sequence > e.sequence {
 				e, next = s, 1-i
 			}
 		}
 	})
-	return e, next
+	return e, next, err
 }
 
 // retire counts a segment that goes, and lets it go. The caller holds the lock, and
@@ -175,7 +204,10 @@ func (l *ledger) retire(e entry) error {
 	if err := l.finish(); err != nil {
 		return err
 	}
-	last, slot := l.last()
+	last, slot, err := l.last()
+	if err != nil {
+		return err
+	}
 	e.sequence = last.sequence + 1
 	e.dropped += last.dropped
 	e.lost += last.lost
@@ -191,9 +223,9 @@ func (l *ledger) retire(e entry) error {
 // finish does what the last entry wanted done, if its process did not come to it.
 // The caller holds the lock.
 func (l *ledger) finish() error {
-	e, _ := l.last()
-	if e.sequence == 0 {
-		return nil
+	e, _, err := l.last()
+	if err != nil || e.sequence == 0 {
+		return err
 	}
 	path := segmentPath(l.dir, e.segment)
 	if e.aside {
@@ -209,8 +241,13 @@ func (l *ledger) finish() error {
 	return nil
 }
 
-// close gives the file back. The page stays until the ledger is unreachable.
-func (l *ledger) close() error { return l.file.Close() }
+func (l *ledger) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	page := l.page
+	l.page = nil
+	return errors.Join(unix.Munmap(page), l.file.Close())
+}
 
 func (e entry) encode() []byte {
 	b := make([]byte, slotLen)

@@ -63,6 +63,7 @@ func TestDelayedAppendLandsAsWell(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		more, _ := recordMany(t, s, "more", 5)
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		for _, b := range delayed {
 			if err := e.add("clicks", e.parts[b.Segment], b); err == nil {
 				t.Error("the engine took a delayed append again")
@@ -102,6 +103,7 @@ func TestEngineOutageCostsNothing(t *testing.T) {
 		stop := ship(t, s, e)
 		want, drops := recordMany(t, s, "m", 5000)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if st := s.Stats(); st.Unsent != 5000 || st.Dropped != drops {
 			t.Errorf("during the outage %d messages are unsent and %d dropped, want 5000 and %d", st.Unsent, st.Dropped, drops)
 		}
@@ -148,6 +150,7 @@ func TestOnePartitionFails(t *testing.T) {
 		failing := &onePartition{engine: e, broken: 1, seen: broken}
 		stop := ship(t, s, failing)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		working := 0
 		for _, p := range e.parts {
 			working += 1 - p
@@ -155,7 +158,7 @@ func TestOnePartitionFails(t *testing.T) {
 		if working < 2 || len(broken) != 1 {
 			t.Errorf("%d segments of the working partition were sent, %d of the other tried, want several and 1", working, len(broken))
 		}
-		failing.broken = -1
+		failing.repair()
 		time.Sleep(time.Minute)
 		stop()
 		if got, _ := e.bodies(); len(got) != 5000 {

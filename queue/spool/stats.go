@@ -41,7 +41,10 @@ func (s *Spool) Stats() Stats {
 	if aside, err := os.ReadDir(asideDir(s.cfg.Dir)); err == nil {
 		st.Aside = len(aside)
 	}
-	st.Dropped, st.Lost = s.ledger.totals()
+	st.Dropped, st.Lost, err = s.ledger.totals()
+	if err != nil {
+		s.log.Error("spool: stats", "error", err)
+	}
 	return st
 }
 
