@@ -148,6 +148,22 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
+func TestBrokenCountAndLastRecord(t *testing.T) {
+	cfg := config(t.TempDir())
+	want := filled(t, cfg, 20)
+	change(t, segmentFiles(t, cfg.Dir)[0], func(b []byte) []byte {
+		b[512] ^= 1
+		b[bytes.Index(b, []byte("left-19"))] ^= 1
+		return b
+	})
+	e := newEngine()
+	st := shipAll(t, cfg, e)
+	e.checkOnce(t, want[:19])
+	if st.Dropped != 1 || st.Lost != 1 {
+		t.Errorf("Dropped, Lost = %d, %d, want 1, 1", st.Dropped, st.Lost)
+	}
+}
+
 func TestHeaderOfAnotherSegment(t *testing.T) {
 	cfg := config(t.TempDir())
 	want := filled(t, cfg, 4)

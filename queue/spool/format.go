@@ -34,6 +34,8 @@ const (
 	progressAt  = 1024
 	progressLen = 40
 	recordHead  = 24
+
+	maxSegment = 1 << 30
 )
 
 func checksum(seed uint32, b []byte) uint32 {
@@ -126,7 +128,7 @@ func decodeProgress(seed uint32, b []byte) progress {
 		lost:   binary.NativeEndian.Uint64(b[16:]),
 		offset: int64(binary.NativeEndian.Uint64(b[24:])),
 	}
-	if binary.NativeEndian.Uint32(b[32:]) != checksum(seed, b[:32]) || p.offset < headSize {
+	if binary.NativeEndian.Uint32(b[32:]) != checksum(seed, b[:32]) || p.offset < headSize || p.offset > maxSegment {
 		return progress{asked: math.MaxUint64, offset: headSize}
 	}
 	return p

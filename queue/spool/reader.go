@@ -118,13 +118,14 @@ func (r *reader) measure(p position, counted uint64, known bool, size int64) (ex
 			if known && p.number >= counted {
 				break
 			}
-			if rec, p.offset, ok, err = r.resync(p, size); err != nil {
+			var offset int64
+			if rec, offset, ok, err = r.resync(p, size); err != nil {
 				return extent{}, err
 			}
 			if !ok {
 				break
 			}
-			p.number = rec.number
+			p = position{rec.number, offset}
 		}
 		p = behind(p, rec)
 	}

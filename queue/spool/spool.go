@@ -87,8 +87,8 @@ func (c Config) check() (Config, error) {
 	if c.MaxRecord < 1 {
 		return c, fmt.Errorf("MaxRecord is %d, must be at least 1", c.MaxRecord)
 	}
-	if least := int64(headSize + align(recordHead+c.MaxRecord)); c.SegmentBytes < least || c.SegmentBytes > 1<<30 {
-		return c, fmt.Errorf("SegmentBytes is %d, must be %d (one record of MaxRecord) to %d", c.SegmentBytes, least, 1<<30)
+	if least := int64(headSize + align(recordHead+c.MaxRecord)); c.SegmentBytes < least || c.SegmentBytes > maxSegment {
+		return c, fmt.Errorf("SegmentBytes is %d, must be %d (one record of MaxRecord) to %d", c.SegmentBytes, least, maxSegment)
 	}
 	if c.MaxBytes < 2*c.SegmentBytes {
 		return c, fmt.Errorf("MaxBytes is %d, must be at least two times SegmentBytes, %d", c.MaxBytes, 2*c.SegmentBytes)
