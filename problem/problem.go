@@ -74,7 +74,7 @@ func Read(resp *http.Response) error {
 		err = json.Unmarshal(body, &p)
 	}
 	if err != nil || p.Code == "" {
-		return &snip.Error{Code: codeOf(resp.StatusCode), Message: fmt.Sprintf("The server answered %s.", resp.Status)}
+		return &snip.Error{Code: Code(resp.StatusCode), Message: fmt.Sprintf("The server answered %s.", resp.Status)}
 	}
 	e := &snip.Error{Code: p.Code, Message: p.Detail}
 	if len(p.Errors) > 0 {
@@ -83,11 +83,16 @@ func Read(resp *http.Response) error {
 	return e
 }
 
-func codeOf(status int) snip.Code {
+// Code returns the code of an HTTP status: Invalid for one of the client's errors
+// that is not in the table, Internal for any other.
+func Code(status int) snip.Code {
 	for code, s := range statuses {
 		if s == status {
 			return code
 		}
+	}
+	if status >= 400 && status < 500 {
+		return snip.Invalid
 	}
 	return snip.Internal
 }

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"snip/queue/engine/sqlite"
+	"snip/queue/spool"
+	"snip/store"
+	"snip/web"
+	"snip/worker"
+)
+
+// parts says which parts of Snip a process runs.
+type parts struct{ web, worker bool }
+
+func serveCommand(environ []string, name string, p parts) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		cfg, err := readConfig(environ, p)
+		if err != nil {
+			return err
+		}
+		log, err := newLogger(cmd.ErrOrStderr(), cfg.LogFormat, cfg.LogLevel)
+		if err != nil {
+			return err
+		}
+		return serve(cmd.Context(), cfg, p, log.With("process", name))
+	}
+}
+
+// serve runs a process until ctx ends, then stops it in the order in which a click
+// travels: visitors, spool, count. It listens first, so that a taken address is an
+// error before anything else happens.
+func serve(ctx context.Context, cfg config, p parts, log *slog.Logger) (err error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	ops, err := listenOps(cfg.MetricsAddr, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ops.close()) }()
+	var visitors net.Listener
+	if p.web {
+		if visitors, err = listen("SNIP_ADDR", cfg.Addr); err != nil {
+			return err
+		}
+		defer visitors.Close() // Closed by its server before, unless an error ends this function.
+	}
+	ops.serve(fail)
+
+	s, err := openStores(ctx, cfg, visitors, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	ops.store = s.links
+	countMetrics(ops.registry, s.count)
+
+	var stops []func() error // In the order in which they are called.
+	if p.web {
+		stop, err := startWeb(ctx, cfg, s, visitors, ops.registry, log, fail)
+		if err != nil {
+			return err
+		}
+		stops = append(stops, stop...)
+	}
+	if p.worker {
+		stops = append(stops, startWorker(ctx, s.count, fail))
+	}
+
+	ops.ready.Store(true)
+	log.Info("ready", "version", version(), "data", cfg.DataDir)
+	<-ctx.Done()
+	ops.ready.Store(false)
+	log.Info("stopping", "limit", cfg.Drain)
+	err = context.Cause(ctx)
+	if errors.Is(err, context.Canceled) {
+		err = nil // A signal, not a failure.
+	}
+	for _, stop := range stops {
+		err = errors.Join(err, stop())
+	}
+	if err == nil {
+		log.Info("stopped")
+	}
+	return err
+}
+
+// stores is what web and worker stand on.
+type stores struct {
+	links *store.Store
+	log   *sqlite.Engine
+	count *worker.Count
+}
+
+func openStores(ctx context.Context, cfg config, visitors net.Listener, log *slog.Logger) (*stores, error) {
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, &hintError{fmt.Errorf("data directory: %w", err), "set SNIP_DATA_DIR to a directory that can be written"}
+	}
+	links, err := store.Open(ctx, store.Config{Path: cfg.database(), Rules: rules(cfg, visitors), Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	engine, err := sqlite.Open(ctx, sqlite.Config{Path: cfg.logFile(), Logger: log})
+	if err != nil {
+		return nil, errors.Join(err, links.Close())
+	}
+	s := &stores{links: links, log: engine}
+	s.count, err = worker.NewCount(worker.CountConfig{
+		Store: links, Engine: engine, Roster: engine, Topic: worker.ClicksTopic(int64(cfg.ClicksBytes)),
+		Session: cfg.Session, Drain: cfg.Drain, Logger: log,
+	})
+	if err == nil {
+		err = firstKey(ctx, links, log)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *stores) close() error { return errors.Join(s.log.Close(), s.links.Close()) }
+
+// firstKey makes the first admin key, whichever process comes first, and shows it
+// the one time that it is known.
+func firstKey(ctx context.Context, links *store.Store, log *slog.Logger) error {
+	secret, made, err := links.FirstAdminKey(ctx)
+	if err != nil {
+		return err
+	}
+	if made {
+		log.Info("first admin key, shown only here", "key", secret)
+	}
+	return nil
+}
+
+// startWeb serves visitors and ships their clicks. What it returns stops the two,
+// one after the other.
+func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
+	registry prometheus.Registerer, log *slog.Logger, fail context.CancelCauseFunc,
+) ([]func() error, error) {
+	topic := worker.ClicksTopic(int64(cfg.ClicksBytes))
+	if _, err := s.log.Declare(ctx, topic); err != nil {
+		return nil, fmt.Errorf("declare topic %q: %w", topic.Name, err)
+	}
+	clicks, err := spool.Open(spool.Config{
+		Dir: cfg.spoolDir(), Topic: topic.Name, Partitions: topic.Partitions,
+		MaxBytes: int64(cfg.SpoolBytes), SegmentBytes: int64(cfg.SpoolSegmentBytes),
+		Sync: cfg.SpoolSync, Drain: cfg.Drain, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	spoolMetrics(registry, clicks)
+	site, err := web.New(web.Config{
+		Links: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read,
+		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Metrics: registry, Logger: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, clicks.Close())
+	}
+	server := &http.Server{
+		Handler:           site.Handler(),
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	served := start(ctx, fail, func(context.Context) error {
+		if err := server.Serve(visitors); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve visitors: %w", err)
+		}
+		return nil
+	})
+	shipped := start(ctx, fail, func(ctx context.Context) error {
+		return clicks.Ship(ctx, s.log, site.ClickMessage)
+	})
+	log.Info("listening", "listener", "public", "addr", visitors.Addr().String())
+
+	stopVisitors := func() error {
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.Drain)
+		defer cancel()
+		if err := server.Shutdown(limit); err != nil {
+			_ = server.Close() // Who is still connected after the limit is cut.
+		}
+		err := served()
+		site.Close()
+		return err
+	}
+	stopSpool := func() error {
+		clicks.CloseIntake()
+		return errors.Join(shipped(), clicks.Close())
+	}
+	return []func() error{stopVisitors, stopSpool}, nil
+}
+
+func startWorker(ctx context.Context, count *worker.Count, fail context.CancelCauseFunc) func() error {
+	counted := start(ctx, fail, count.Run)
+	retained := start(ctx, fail, count.Retain)
+	return func() error { return errors.Join(retained(), counted()) }
+}
+
+// start runs one part of the process apart from the context that stops it: the
+// returned function does, and waits for its end. A part that ends by itself with
+// an error stops the process.
+func start(ctx context.Context, fail context.CancelCauseFunc, run func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() {
+		err := run(ctx)
+		if err != nil {
+			fail(err)
+		}
+		done <- err
+	}()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func listen(name, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, &hintError{fmt.Errorf("%s: %w", name, err), "set " + name + " to an address that is free"}
+	}
+	return l, nil
+}

@@ -1,0 +1,302 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"snip"
+	"snip/problem"
+)
+
+// linkJSON is how the API writes a link.
+type linkJSON struct {
+	ID          int64      `json:"id"`
+	Code        string     `json:"code"`
+	ShortURL    string     `json:"short_url"`
+	Target      string     `json:"url"`
+	Title       string     `json:"title"`
+	ExpiresAt   *time.Time `json:"expires_at"`
+	CreatedAt   time.Time  `json:"created_at"`
+	UpdatedAt   time.Time  `json:"updated_at"`
+	Clicks      int64      `json:"clicks"`
+	HumanClicks int64      `json:"human_clicks"`
+}
+
+func (s *Server) linkJSON(r *http.Request, l snip.Link) linkJSON {
+	j := linkJSON{
+		ID: l.ID, Code: l.Code, ShortURL: s.shortURL(r, l.Code), Target: l.Target, Title: l.Title,
+		CreatedAt: l.CreatedAt, UpdatedAt: l.UpdatedAt, Clicks: l.Clicks, HumanClicks: l.HumanClicks,
+	}
+	if !l.ExpiresAt.IsZero() {
+		j.ExpiresAt = &l.ExpiresAt
+	}
+	return j
+}
+
+// shortURL is where a code is followed: at the public address, or else where the
+// request came to.
+func (s *Server) shortURL(r *http.Request, code string) string {
+	if s.cfg.BaseURL != "" {
+		return s.cfg.BaseURL + "/" + code
+	}
+	return "http://" + r.Host + "/" + code
+}
+
+// shorten makes a link for a program that sends JSON, or for the page's form.
+func (s *Server) shorten(w http.ResponseWriter, r *http.Request) {
+	if isForm(r) {
+		s.shortenForm(w, r)
+		return
+	}
+	if !s.cfg.OpenShorten {
+		if err := s.checkKey(r); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	l, err := s.create(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.json(w, http.StatusCreated, struct {
+		Code     string `json:"code"`
+		ShortURL string `json:"short_url"`
+		Target   string `json:"url"`
+	}{l.Code, s.shortURL(r, l.Code), l.Target})
+}
+
+// create makes the link that a JSON body asks for.
+func (s *Server) create(w http.ResponseWriter, r *http.Request) (snip.Link, error) {
+	var n snip.NewLink
+	err := decode(w, r, fields{
+		"url": text(&n.Target), "code": text(&n.Code), "title": text(&n.Title), "expires_at": instant(&n.ExpiresAt),
+	})
+	if err != nil {
+		return snip.Link{}, err
+	}
+	return s.createFrom(r, n)
+}
+
+func (s *Server) createFrom(r *http.Request, n snip.NewLink) (snip.Link, error) {
+	l, err := s.cfg.Links.CreateLink(r.Context(), n)
+	if err == nil {
+		s.cache.invalidate(l.Code)
+	}
+	return l, err
+}
+
+func (s *Server) createLink(w http.ResponseWriter, r *http.Request) {
+	l, err := s.create(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Location", "/api/v1/links/"+url.PathEscape(l.Code))
+	s.json(w, http.StatusCreated, s.linkJSON(r, l))
+}
+
+func (s *Server) getLink(w http.ResponseWriter, r *http.Request) {
+	l, err := s.cfg.Links.Link(r.Context(), r.PathValue("code"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.json(w, http.StatusOK, s.linkJSON(r, l))
+}
+
+func (s *Server) listLinks(w http.ResponseWriter, r *http.Request) {
+	p := snip.Page{Limit: 100}
+	limit, err := number(r, "limit", 1, 1000, int64(p.Limit))
+	if err == nil {
+		p.Limit = int(limit)
+		p.After, err = number(r, "after", 1, 1<<63-1, 0)
+	}
+	var links []snip.Link
+	if err == nil {
+		links, err = s.cfg.Links.ListLinks(r.Context(), p)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	list := struct {
+		Links []linkJSON `json:"links"`
+		// Next is what to ask for as after; 0 at the end.
+		Next int64 `json:"next,omitempty"`
+	}{Links: make([]linkJSON, len(links))}
+	for i, l := range links {
+		list.Links[i] = s.linkJSON(r, l)
+	}
+	if len(links) == p.Limit {
+		list.Next = links[len(links)-1].ID
+	}
+	s.json(w, http.StatusOK, list)
+}
+
+// number reads a parameter of the query.
+func number(r *http.Request, name string, least, most, otherwise int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, &snip.Error{
+			Code: snip.Invalid, Field: name,
+			Message: "Must be a whole number from " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10) + ".",
+		}
+	}
+	return n, nil
+}
+
+func (s *Server) editLink(w http.ResponseWriter, r *http.Request) {
+	var code, target, title string
+	var expires time.Time
+	var e snip.LinkEdit
+	err := decode(w, r, fields{
+		"code":  present(&e.Code, &code, text),
+		"url":   present(&e.Target, &target, text),
+		"title": present(&e.Title, &title, text), "expires_at": present(&e.ExpiresAt, &expires, instant),
+	})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	before := r.PathValue("code")
+	l, err := s.cfg.Links.EditLink(r.Context(), before, e)
+	// A store that did not answer in time may have kept the edit.
+	s.cache.invalidate(before)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.cache.invalidate(l.Code)
+	s.json(w, http.StatusOK, s.linkJSON(r, l))
+}
+
+func (s *Server) deleteLink(w http.ResponseWriter, r *http.Request) {
+	code := r.PathValue("code")
+	err := s.cfg.Links.DeleteLink(r.Context(), code)
+	s.cache.invalidate(code)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) linkStats(w http.ResponseWriter, r *http.Request) {
+	// Up to when it is counted is asked first: what is counted meanwhile does no harm.
+	var upTo *time.Time
+	var dropped int64
+	if s.cfg.Progress != nil {
+		t, n, err := s.cfg.Progress(r.Context())
+		if err != nil {
+			s.log.Warn("how far clicks are counted is unknown", "error", err)
+		} else {
+			t = t.UTC()
+			upTo = &t
+		}
+		dropped = n
+	}
+	st, err := s.cfg.Links.LinkStats(r.Context(), r.PathValue("code"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	type slot struct {
+		Start       time.Time `json:"start"`
+		Clicks      int64     `json:"clicks"`
+		HumanClicks int64     `json:"human_clicks"`
+	}
+	out := struct {
+		Code        string     `json:"code"`
+		Clicks      int64      `json:"clicks"`
+		HumanClicks int64      `json:"human_clicks"`
+		Slots       []slot     `json:"slots"`
+		CountedUpTo *time.Time `json:"counted_up_to"`
+		Dropped     int64      `json:"dropped"`
+	}{st.Link.Code, st.Clicks, st.HumanClicks, make([]slot, len(st.Slots)), upTo, dropped}
+	for i, one := range st.Slots {
+		out.Slots[i] = slot(one)
+	}
+	s.json(w, http.StatusOK, out)
+}
+
+// withKey lets a request through that has a key.
+func (s *Server) withKey(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.checkKey(r); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		h(w, r)
+	}
+}
+
+func (s *Server) checkKey(r *http.Request) error {
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || secret == "" {
+		return &snip.Error{
+			Code:    snip.Forbidden,
+			Message: `This needs a key, sent as "Authorization: Bearer snip_…".`,
+		}
+	}
+	_, err := s.cfg.Keys.CheckKey(r.Context(), secret)
+	return err
+}
+
+// json writes an answer of the API. What is typed is written as it was typed.
+func (s *Server) json(w http.ResponseWriter, status int, v any) {
+	h := w.Header()
+	if h.Get("Content-Type") == "" {
+		h.Set("Content-Type", "application/json")
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		s.log.Debug("an answer did not reach its client", "error", err)
+	}
+}
+
+// fail answers an error: as a page to people who follow a link, else as a problem.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problem.Of(err)
+	switch p.Code {
+	case snip.Internal:
+		s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	case snip.Unavailable:
+		s.log.Warn("request refused", "method", r.Method, "path", r.URL.Path, "error", err)
+		w.Header().Set("Retry-After", "5")
+	case snip.Forbidden:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="snip"`)
+	}
+	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
+		s.failPage(w, p)
+		return
+	}
+	s.writeProblem(w, p)
+}
+
+func (s *Server) problem(w http.ResponseWriter, status int, detail string) {
+	s.writeProblem(w, problem.Problem{
+		Title: http.StatusText(status), Status: status, Detail: detail, Code: problem.Code(status),
+	})
+}
+
+func (s *Server) writeProblem(w http.ResponseWriter, p problem.Problem) {
+	w.Header().Set("Content-Type", problem.ContentType)
+	s.json(w, p.Status, p)
+}
+
+func (s *Server) crossOrigin(w http.ResponseWriter, _ *http.Request) {
+	s.problem(w, http.StatusForbidden, "A page of another site may not do this.")
+}
