@@ -1,6 +1,7 @@
 package spool_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -79,6 +80,39 @@ func TestBoundSparesWhatIsInDoubt(t *testing.T) {
 			t.Errorf("%d delivered, %d dropped, %d refused; 10010 were recorded", len(got), s.Stats().Dropped, refused)
 		}
 	})
+}
+
+func TestBoundSparesWhatADeadProcessLeftInDoubt(t *testing.T) {
+	cfg := config(t.TempDir())
+	cfg.MaxBytes = 4 * cfg.SegmentBytes
+	s, e := open(t, cfg), newEngine()
+	e.on(nil, func(queue.Batch) error { return errOutage })
+	ctx, cancel := context.WithCancel(t.Context())
+	shipped := make(chan error, 1)
+	first, refused := recordMany(t, s, "first", 10)
+	go func() { shipped <- s.Ship(ctx, e, plain) }()
+	eventually(t, "an append landed without a reply", func() bool { got, _ := e.bodies(); return len(got) > 0 })
+	closeSpool(t, s)
+	cancel()
+	if err := <-shipped; err != nil {
+		t.Errorf("Ship() = %v", err)
+	}
+
+	s = open(t, cfg)
+	_, r := recordMany(t, s, "more", 10_000)
+	refused += r
+	closeSpool(t, s)
+	e.on(nil, nil)
+	st := shipAll(t, cfg, e)
+	got, _ := e.bodies()
+	for _, body := range first {
+		if got[body] != 1 {
+			t.Errorf("%q is in the log %d times, want once", body, got[body])
+		}
+	}
+	if n := int64(len(got)) + st.Dropped - refused; n != 10_010 || len(got) == 10_010 {
+		t.Errorf("%d delivered, %d dropped, %d refused; 10010 were recorded", len(got), st.Dropped, refused)
+	}
 }
 
 func TestBoundWithNothingToDrop(t *testing.T) {

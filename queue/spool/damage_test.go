@@ -247,6 +247,33 @@ func TestEngineKnowsMoreThanWasWritten(t *testing.T) {
 	}
 }
 
+func TestEngineKnowsMoreOfTheActiveSegment(t *testing.T) {
+	s, e := open(t, config(t.TempDir())), newEngine()
+	var foreign queue.SegmentID // Another producer took the first segment's ID.
+	e.on(func(b queue.Batch) error {
+		if foreign.IsZero() {
+			foreign = b.Segment
+		}
+		if b.Segment == foreign {
+			return &queue.SequenceError{Segment: b.Segment, Expected: 1 << 20}
+		}
+		return nil
+	}, nil)
+	stop := ship(t, s, e)
+	recorded, refused := int64(0), int64(0)
+	eventually(t, "the segment is aside and the next is sent", func() bool {
+		refused += record(t, s, fmt.Sprint("m", recorded))
+		recorded++
+		got, _ := e.bodies()
+		return s.Stats().Aside == 1 && len(got) > 10
+	})
+	stop()
+	got, _ := e.bodies()
+	if n := int64(len(got)) + s.Stats().Dropped - refused; n != recorded {
+		t.Errorf("%d delivered, %d dropped, %d of them refused; %d were recorded", len(got), s.Stats().Dropped, refused, recorded)
+	}
+}
+
 func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	cfg := config(t.TempDir())
 	left := filepath.Join(cfg.Dir, strings.Repeat("a", 32)+".new")

@@ -119,6 +119,9 @@ func (p progress) encode(seed uint32) []byte {
 	return b
 }
 
+// askedUnknown stands in a progress that could not be read.
+const askedUnknown = math.MaxUint64
+
 // decodeProgress answers a broken one with "nothing sent, in doubt": the engine's
 // own memory then says how far it came.
 func decodeProgress(seed uint32, b []byte) progress {
@@ -129,7 +132,7 @@ func decodeProgress(seed uint32, b []byte) progress {
 		offset: int64(binary.NativeEndian.Uint64(b[24:])),
 	}
 	if binary.NativeEndian.Uint32(b[32:]) != checksum(seed, b[:32]) || p.offset < headSize || p.offset > maxSegment {
-		return progress{asked: math.MaxUint64, offset: headSize}
+		return progress{asked: askedUnknown, offset: headSize}
 	}
 	return p
 }

@@ -91,6 +91,15 @@ func (in *intake) roll() {
 	nudge(in.rolled)
 }
 
+// abandon goes on with the spare if g is being written.
+func (in *intake) abandon(g *segment) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.active != nil && in.active.segment == g {
+		in.roll()
+	}
+}
+
 // add brings a new segment, which is not needed any more if the intake was closed.
 func (in *intake) add(w *writer) {
 	in.mu.Lock()

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,13 +69,13 @@ type entry struct {
 	aside    bool // Moved to the directory aside, not removed.
 }
 
-func openLedger(dir string) (*ledger, error) {
+func openLedger(ctx context.Context, dir string) (*ledger, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "ledger"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	l := &ledger{dir: dir, file: f, held: make(chan struct{}, 1)}
-	if err := l.prepare(); err != nil {
+	if err := l.prepare(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if l.page, err = mapLedger(f); err != nil {
@@ -108,15 +107,15 @@ func (l *ledger) access(use func(page []byte)) error {
 		if page, err = mapLedger(f); err != nil {
 			return err
 		}
-		defer unix.Munmap(page)
+		defer func() { _ = unix.Munmap(page) }() // Fails for no memory that Mmap returned.
 	}
 	return faultless(page, func() { use(page) })
 }
 
 // prepare fills a new ledger. Whoever died while doing so left a page that is
 // short or without its magic, and nothing counted.
-func (l *ledger) prepare() error {
-	if err := l.lock(context.Background()); err != nil {
+func (l *ledger) prepare(ctx context.Context) error {
+	if err := l.lock(ctx); err != nil {
 		return err
 	}
 	defer l.unlock()
@@ -272,31 +271,4 @@ func decodeEntry(b []byte) (entry, bool) {
 	}
 	ok := binary.NativeEndian.Uint32(b[48:]) == checksum(0, b[:48])
 	return e, ok && e.sequence > 0 && e.dropped <= math.MaxInt64
-}
-
-// faultError reports that mapped memory could not be reached: the file is shorter
-// than its mapping, or the disk failed.
-type faultError struct{ addr uintptr }
-
-func (e *faultError) Error() string { return "page fault: the file was cut or the disk failed" }
-
-// faultless calls access, which touches mapped memory, and turns a page fault
-// there into an error. A fault elsewhere stays a panic.
-func faultless(mapped []byte, access func()) (err error) {
-	old := debug.SetPanicOnFault(true)
-	defer debug.SetPanicOnFault(old)
-	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		start := uintptr(unsafe.Pointer(unsafe.SliceData(mapped)))
-		fault, ok := v.(interface{ Addr() uintptr })
-		if !ok || fault.Addr() < start || fault.Addr() >= start+uintptr(len(mapped)) {
-			panic(v)
-		}
-		err = &faultError{fault.Addr()}
-	}()
-	access()
-	return nil
 }

@@ -97,7 +97,7 @@ func TestKilledWhileASegmentIsDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, id := left(t)
-			l, err := openLedger(cfg.Dir)
+			l, err := openLedger(t.Context(), cfg.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestKilledWhileASegmentIsDropped(t *testing.T) {
 
 func TestLedgerTakesTurns(t *testing.T) {
 	cfg, _ := left(t)
-	l, err := openLedger(cfg.Dir)
+	l, err := openLedger(t.Context(), cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLedgerOfSomethingElse(t *testing.T) {
 	if err := os.WriteFile(path, make([]byte, 100), fs.FileMode(0o600)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLedger(dir) // Left by a process that was killed while it made it.
+	l, err := openLedger(t.Context(), dir) // Left by a process that was killed while it made it.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,14 +167,14 @@ func TestLedgerOfSomethingElse(t *testing.T) {
 	if err := os.WriteFile(path, []byte("2026-01-01 dinner 12.50"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openLedger(dir); err == nil {
-		t.Error("openLedger() took a file that is not one")
+	if _, err := openLedger(t.Context(), dir); err == nil {
+		t.Error("openLedger(t.Context(), ) took a file that is not one")
 	}
 }
 
 func TestCutLedgerIsAFaultNotACrash(t *testing.T) {
 	cfg, _ := left(t)
-	l, err := openLedger(cfg.Dir)
+	l, err := openLedger(t.Context(), cfg.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,7 @@ import (
 	"snip/queue"
 )
 
-// Record is a message as it came in. Payload is valid until the call it was passed
-// to returns, and for as long as the message made from it.
+// Record is a message as it came in. Its payload may be kept.
 type Record struct {
 	Segment queue.SegmentID
 	Number  uint64 // In its segment, from 0.
@@ -216,6 +215,7 @@ func (sh *shipper) serve(ctx context.Context, g *segment) {
 	unfit, isUnfit := errors.AsType[*unfitError](err)
 	if isUnfit {
 		sh.log.Error("spool: segment cannot be sent", "segment", g.id, "error", unfit)
+		sh.intake.abandon(g)
 	}
 	if isUnfit || err == nil && sh.shelf.finished(g) {
 		if err = sh.retire(ctx, g, isUnfit); err == nil {

@@ -24,7 +24,8 @@
 // # What is not
 //
 // Order holds within a segment only. The package needs Linux and a local file
-// system on which mapped and read bytes are the same.
+// system on which mapped and read bytes are the same. Segments that were set aside
+// stay until somebody removes them, and are not part of the bound.
 package spool
 
 import (
@@ -127,9 +128,13 @@ type Spool struct {
 	close func() error
 }
 
+const openLimit = 10 * time.Second
+
 // Open makes the directory ready and the first segment, and starts what the spool
-// does behind Record's back. A full disk is no error: records are dropped and
-// counted until there is space. Of segments that are there, Ship takes care.
+// does behind Record's back. Of segments that are there, Ship takes care.
+//
+// A full disk is no error, once the directory has a ledger to count in: records
+// are dropped until there is space.
 func Open(cfg Config) (*Spool, error) {
 	cfg, err := cfg.check()
 	if err != nil {
@@ -138,7 +143,10 @@ func Open(cfg Config) (*Spool, error) {
 	if err := os.MkdirAll(asideDir(cfg.Dir), 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	l, err := openLedger(cfg.Dir)
+	// A process that was stopped while it held the ledger's lock is not waited for.
+	limit, cancel := context.WithTimeout(context.Background(), openLimit)
+	defer cancel()
+	l, err := openLedger(limit, cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("spool: open the ledger: %w", err)
 	}
@@ -155,7 +163,7 @@ func Open(cfg Config) (*Spool, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	s.close = sync.OnceValue(s.shutdown)
 	k := &keeper{Spool: s}
-	if err := k.prepare(s.life); err != nil && !noSpace(err) {
+	if err := k.prepare(limit); err != nil && !noSpace(err) {
 		err = errors.Join(fmt.Errorf("spool: make the first segment: %w", err), s.close())
 		k.unmap()
 		return nil, err

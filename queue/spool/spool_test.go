@@ -207,7 +207,9 @@ func TestOrderAndBytes(t *testing.T) {
 }
 
 func TestConcurrentRecordersWhileShipping(t *testing.T) {
-	s, e := open(t, config(t.TempDir())), newEngine()
+	cfg := config(t.TempDir())
+	cfg.Sync = time.Millisecond
+	s, e := open(t, cfg), newEngine()
 	stop := ship(t, s, e)
 	var want []string
 	var mu sync.Mutex

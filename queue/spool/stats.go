@@ -68,11 +68,15 @@ func (s *Spool) look(name string) (unsent uint64, oldest time.Time) {
 	defer f.Close()
 	id, _ := segmentID(name)
 	page := make([]byte, progressAt+progressLen)
-	if _, err := f.ReadAt(page, 0); err != nil {
-		return 0, time.Time{}
+	var p progress
+	for range 3 { // Its shipper may be writing the progress.
+		if _, err := f.ReadAt(page, 0); err != nil {
+			return 0, time.Time{}
+		}
+		if p = decodeProgress(seedOf(id), page[progressAt:]); p.asked != askedUnknown {
+			break
+		}
 	}
-	seed := seedOf(id)
-	p := decodeProgress(seed, page[progressAt:])
 	count, ok := decodeCount(binary.NativeEndian.Uint64(page[countAt:]))
 	if !ok || count <= p.sent {
 		return 0, time.Time{}
