@@ -1,12 +1,14 @@
 package spool_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"snip/queue"
 	"snip/queue/spool"
 )
 
@@ -51,3 +53,38 @@ func BenchmarkRecord(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkShip measures how fast a backlog goes to an engine that costs nothing.
+func BenchmarkShip(b *testing.B) {
+	cfg := spool.Config{Dir: b.TempDir(), Topic: "clicks", MaxBytes: 4 << 30, Sync: -1}
+	s, err := spool.Open(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	payload := make([]byte, 150)
+	for range b.N {
+		for s.Record(time.Now(), payload) != nil {
+			time.Sleep(time.Millisecond) // The next segment is being made.
+		}
+	}
+	s.CloseIntake()
+	ended, cancel := context.WithCancel(b.Context())
+	cancel()
+	b.ReportAllocs()
+	b.ResetTimer()
+	if err := s.Ship(ended, nothing{}, plain); err != nil {
+		b.Fatal(err)
+	}
+	b.StopTimer()
+	if n := s.Stats().Unsent; n > 0 {
+		b.Fatalf("%d messages were not sent", n)
+	}
+}
+
+// nothing is an engine that takes everything and keeps nothing.
+type nothing struct{ queue.LogEngine }
+
+func (nothing) Caps() queue.Caps { return queue.Caps{} }
+
+func (nothing) Append(context.Context, string, int, queue.Batch) error { return nil }

@@ -144,6 +144,7 @@ type batch struct {
 // batch reads messages from p on, before the number until: at least one.
 func (sh *shipper) batch(r *reader, g *segment, p progress, until uint64) (batch, error) {
 	b := batch{Batch: queue.Batch{Segment: g.id, First: p.sent}, after: p}
+	b.Messages = make([]queue.Message, 0, min(until-p.sent, maxBatchMessages))
 	end, size := g.end.Load(), 0
 	for n := 0; n < maxBatchMessages && b.after.sent < until; n++ {
 		at := position{b.after.sent, b.after.offset}

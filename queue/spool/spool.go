@@ -128,7 +128,9 @@ type Spool struct {
 	close func() error
 }
 
-const openLimit = 10 * time.Second
+// lockLimit is how long Open and Close wait for the ledger's lock, which a process
+// that was stopped may hold.
+const lockLimit = 10 * time.Second
 
 // Open makes the directory ready and the first segment, and starts what the spool
 // does behind Record's back. Of segments that are there, Ship takes care.
@@ -143,8 +145,7 @@ func Open(cfg Config) (*Spool, error) {
 	if err := os.MkdirAll(asideDir(cfg.Dir), 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	// A process that was stopped while it held the ledger's lock is not waited for.
-	limit, cancel := context.WithTimeout(context.Background(), openLimit)
+	limit, cancel := context.WithTimeout(context.Background(), lockLimit)
 	defer cancel()
 	l, err := openLedger(limit, cfg.Dir)
 	if err != nil {
@@ -192,16 +193,18 @@ func (s *Spool) shutdown() error {
 	s.tasks.Wait()
 	s.shipping.Lock() // Waits for Ship.
 	defer s.shipping.Unlock()
+	limit, cancel := context.WithTimeout(context.Background(), lockLimit)
+	defer cancel()
 	var errs []error
 	for _, g := range s.shelf.all() {
 		if s.shelf.finished(g) {
-			errs = append(errs, s.retire(context.Background(), g, false))
-			continue
-		}
-		if s.cfg.Sync > 0 {
+			errs = append(errs, s.retire(limit, g, false))
+		} else if s.cfg.Sync > 0 {
 			errs = append(errs, g.file.Sync())
 		}
-		errs = append(errs, s.shelf.leave(g))
+		if s.shelf.has(g.id) {
+			errs = append(errs, s.shelf.leave(g))
+		}
 	}
 	errs = append(errs, s.ledger.close())
 	if err := errors.Join(errs...); err != nil {
