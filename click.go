@@ -6,14 +6,19 @@ import "time"
 type Class uint8
 
 const (
-	Human Class = iota // A person, as far as can be told.
+	Human    Class = iota // A person, as far as can be told.
+	Bot                   // A program that reads the web.
+	Preview               // A program that shows a link's target beside the link.
+	Prefetch              // A browser that gets ready for a click which may never come.
+	Unknown               // Nothing can be told.
 )
 
+// String returns the name under which a class is stored and shown.
 func (c Class) String() string {
-	if c == Human {
-		return "human"
+	if c > Unknown {
+		c = Unknown
 	}
-	return "unknown"
+	return [...]string{"human", "bot", "preview", "prefetch", "unknown"}[c]
 }
 
 // Click is one answered redirect as topic "clicks" carries it: it holds nothing
