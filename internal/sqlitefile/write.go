@@ -137,7 +137,7 @@ func (f *File) commit(batch []*write) (held time.Duration) {
 		return 0
 	}
 	locked := time.Now()
-	for i, w := range batch {
+	for _, w := range batch {
 		if len(batch) == 1 {
 			w.err = call(ctx, tx, w.do)
 			if w.err != nil {
@@ -150,11 +150,6 @@ func (f *File) commit(batch []*write) (held time.Duration) {
 			// The transaction itself is broken, by a full disk for example: with it
 			// went what the others did.
 			f.rollback(tx)
-			for _, w := range batch[:i+1] {
-				if w.err == nil {
-					w.err = fmt.Errorf("sqlitefile: transaction ended: %w", err)
-				}
-			}
 			fail("transaction ended", err)
 			return time.Since(locked)
 		}
