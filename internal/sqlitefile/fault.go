@@ -7,10 +7,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsBusy reports that another process held the lock for longer than Config.Busy.
+// IsBusy reports that another process held a lock for longer than Config.Busy, be
+// it that of the file or one of those that order the write-ahead log.
 func IsBusy(err error) bool {
 	code := primary(err)
-	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED || code == sqlite3.SQLITE_PROTOCOL
 }
 
 // IsFull reports that the disk is full.
