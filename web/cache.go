@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,6 +110,8 @@ func (c *cache) await(code string, limit time.Duration) (*entry, error) {
 	c.mu.Lock()
 	f := c.flights[code]
 	if f == nil {
+		// A code is part of a request's text and would keep all of it in memory.
+		code = strings.Clone(code)
 		f = &flight{done: make(chan struct{})}
 		c.flights[code] = f
 		// The visitor who asked may be gone before the answer is there; others wait
