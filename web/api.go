@@ -257,7 +257,9 @@ func (s *Server) json(w http.ResponseWriter, status int, v any) {
 	if h.Get("Content-Type") == "" {
 		h.Set("Content-Type", "application/json")
 	}
-	h.Set("Cache-Control", "no-store")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
@@ -267,7 +269,8 @@ func (s *Server) json(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-// fail answers an error: as a page to people who follow a link, else as a problem.
+// fail logs what needs somebody's attention and answers an error: as a page to
+// people who follow a link, else as a problem.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problem.Of(err)
 	switch p.Code {
@@ -275,15 +278,19 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	case snip.Unavailable:
 		s.log.Warn("request refused", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	s.refuse(w, r, p)
+}
+
+// refuse writes a problem, or a page of it, and logs nothing.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p problem.Problem) {
+	switch p.Code {
+	case snip.Unavailable:
 		w.Header().Set("Retry-After", "5")
 	case snip.Forbidden:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="snip"`)
 	}
-	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
-		s.failPage(w, p)
-		return
-	}
-	s.writeProblem(w, p)
+	return p
 }
 
 func (s *Server) problem(w http.ResponseWriter, status int, detail string) {

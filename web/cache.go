@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,13 +23,15 @@ const (
 	newWait   = 2 * time.Second        // For an answer about a code never seen.
 	loadLimit = 5 * time.Second        // For the store.
 	maxLoads  = 64                     // Questions to the store at the same time.
+
+	logAgain = 10 * time.Second // Between two lines about a store that does not answer.
 )
 
 // entry is a link as the cache keeps it.
 type entry struct {
 	link     snip.Route
 	location []string     // Of link, as the header wants it.
-	until    atomic.Int64 // When the store is asked again: Unix nanoseconds.
+	until    atomic.Int64 // When the store is asked again: nanoseconds of the cache's clock.
 }
 
 // route is nil for no entry.
@@ -44,14 +47,17 @@ func (e *entry) route() *snip.Route {
 // that a flood of them pushes no link out.
 type cache struct {
 	links   snip.Links
-	now     func() time.Time
+	log     *slog.Logger
+	now     func() time.Duration // Since the cache was made: a wall clock that is set moves nothing.
 	found   *otter.Cache[string, *entry]
-	unknown *otter.Cache[string, int64] // Until when: Unix nanoseconds.
+	unknown *otter.Cache[string, time.Duration] // Until when.
 
 	mu      sync.Mutex // Protects flights, and what a flight puts into found and unknown.
 	flights map[string]*flight
-	loads   chan struct{}
+	loads   chan struct{} // Holds one for each question that the store was asked and has not answered.
 	wait    sync.WaitGroup
+
+	quietUntil atomic.Int64 // As until in entry; not logged before.
 }
 
 // flight is one question to the store, for all who ask for that code meanwhile.
@@ -73,12 +79,14 @@ func newCache(cfg Config) (*cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: cache of links: %w", err)
 	}
-	unknown, err := otter.New(&otter.Options[string, int64]{MaximumSize: cfg.CacheUnknown})
+	unknown, err := otter.New(&otter.Options[string, time.Duration]{MaximumSize: cfg.CacheUnknown})
 	if err != nil {
 		return nil, fmt.Errorf("web: cache of unknown codes: %w", err)
 	}
+	start := cfg.Now()
 	return &cache{
-		links: cfg.Links, now: cfg.Now, found: found, unknown: unknown,
+		links: cfg.Links, log: cfg.Logger, found: found, unknown: unknown,
+		now:     func() time.Duration { return cfg.Now().Sub(start) },
 		flights: map[string]*flight{}, loads: make(chan struct{}, maxLoads),
 	}, nil
 }
@@ -86,9 +94,9 @@ func newCache(cfg Config) (*cache, error) {
 // get returns the entry of a code, nil if no link has it, or an error if that could
 // not be found out in time.
 func (c *cache) get(code string) (*entry, error) {
-	now := c.now().UnixNano()
+	now := c.now()
 	e, ok := c.found.GetIfPresent(code)
-	if ok && now < e.until.Load() {
+	if ok && int64(now) < e.until.Load() {
 		return e, nil
 	}
 	if !ok {
@@ -99,7 +107,7 @@ func (c *cache) get(code string) (*entry, error) {
 	}
 	fresh, err := c.await(code, staleWait)
 	if err != nil {
-		e.until.Store(c.now().Add(againAfter).UnixNano())
+		e.until.Store(int64(c.now() + againAfter))
 		return e, nil
 	}
 	return fresh, nil
@@ -131,6 +139,9 @@ func (c *cache) await(code string, limit time.Duration) (*entry, error) {
 
 func (c *cache) load(code string, f *flight) {
 	f.entry, f.err = c.ask(code)
+	if f.err != nil {
+		c.complain(f.err)
+	}
 	c.mu.Lock()
 	if !f.changed {
 		delete(c.flights, code)
@@ -163,15 +174,23 @@ func (c *cache) ask(code string) (*entry, error) {
 	return &entry{link: route, location: []string{route.Location}}, nil
 }
 
+// complain logs an outage, which every visit would repeat, now and then.
+func (c *cache) complain(err error) {
+	now, until := int64(c.now()), c.quietUntil.Load()
+	if now >= until && c.quietUntil.CompareAndSwap(until, now+int64(logAgain)) {
+		c.log.Warn("links cannot be looked up; those already seen go on", "error", err)
+	}
+}
+
 // keep puts an answer into the cache. An outage is none.
 func (c *cache) keep(code string, f *flight) {
 	switch {
 	case f.err != nil:
 	case f.entry == nil:
 		c.found.Invalidate(code)
-		c.unknown.Set(code, c.now().Add(unknownFor).UnixNano())
+		c.unknown.Set(code, c.now()+unknownFor)
 	default:
-		f.entry.until.Store(c.now().Add(foundFor).UnixNano())
+		f.entry.until.Store(int64(c.now() + foundFor))
 		c.unknown.Invalidate(code)
 		c.found.Set(code, f.entry)
 	}

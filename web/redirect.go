@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"snip"
+	"snip/problem"
 )
 
 // Header values that every redirect shares. Nobody may change them.
@@ -69,11 +70,13 @@ func (s *Server) visitPage(w http.ResponseWriter, r *http.Request, code string, 
 }
 
 // unavailable answers for a code never seen while the store is away. It is not a
-// 404: the link may well exist.
+// 404: the link may well exist. The cache has logged why.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request) {
 	s.metrics.redirects[snip.OutcomeUnavailable].Inc()
 	w.Header()["Cache-Control"] = noStore
-	s.fail(w, r, &snip.Error{Code: snip.Unavailable, Message: "The link cannot be looked up right now. Try again in a moment."})
+	s.refuse(w, r, problem.Of(&snip.Error{
+		Code: snip.Unavailable, Message: "The link cannot be looked up right now. Try again in a moment.",
+	}))
 }
 
 // wantsPage tells people from programs.
