@@ -269,9 +269,13 @@ func (s *Server) json(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-// fail logs what needs somebody's attention and answers an error: as a page to
-// people who follow a link, else as a problem.
+// fail reports an error and answers it.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.refuse(w, r, s.report(w, r, err))
+}
+
+// report logs an error if it needs somebody's attention, and returns what to answer.
+func (s *Server) report(w http.ResponseWriter, r *http.Request, err error) problem.Problem {
 	p := problem.Of(err)
 	switch p.Code {
 	case snip.Internal:
@@ -279,18 +283,28 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case snip.Unavailable:
 		s.log.Warn("request refused", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	s.refuse(w, r, p)
+	advise(w, p)
+	return p
 }
 
-// refuse writes a problem, or a page of it, and logs nothing.
+// refuse answers a problem: as a page to people who follow a link, else as it is.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p problem.Problem) {
+	advise(w, p)
+	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
+		s.failPage(w, p)
+		return
+	}
+	s.writeProblem(w, p)
+}
+
+// advise tells in the header what the client can do about a problem.
+func advise(w http.ResponseWriter, p problem.Problem) {
 	switch p.Code {
 	case snip.Unavailable:
 		w.Header().Set("Retry-After", "5")
 	case snip.Forbidden:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="snip"`)
 	}
-	return p
 }
 
 func (s *Server) problem(w http.ResponseWriter, status int, detail string) {

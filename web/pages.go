@@ -106,10 +106,7 @@ func (s *Server) shortenForm(w http.ResponseWriter, r *http.Request) {
 	n := snip.NewLink{Target: r.PostForm.Get("url"), Code: r.PostForm.Get("code")}
 	l, err := s.createFrom(r, n)
 	if err != nil {
-		p := problem.Of(err)
-		if p.Code == snip.Internal {
-			s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
-		}
+		p := s.report(w, r, err)
 		page := homePage{Open: true, Target: n.Target, Code: n.Code, Wrong: p.Detail}
 		if len(p.Errors) > 0 {
 			page.Field = p.Errors[0].Field
