@@ -1,0 +1,271 @@
+package web_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"snip"
+	"snip/store"
+	"snip/web"
+)
+
+// site is a server over a real store on a file of its own.
+type site struct {
+	t     *testing.T
+	web   *web.Server
+	store *store.Store
+	notes *notes
+	key   string
+	clock *clock
+}
+
+// openSite makes a site. Links, Keys and Notes are the store and a notebook unless
+// the configuration has others.
+func openSite(t *testing.T, cfg web.Config) *site {
+	t.Helper()
+	s := &site{t: t, notes: &notes{}, clock: &clock{now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}}
+	var err error
+	s.store, err = store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "snip.db"), Now: s.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.key, err = s.store.CreateAdminKey(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Links == nil {
+		cfg.Links = s.store
+	}
+	if cfg.Keys == nil {
+		cfg.Keys = s.store
+	}
+	if cfg.Notes == nil {
+		cfg.Notes = s.notes
+	}
+	if cfg.Now == nil {
+		cfg.Now = s.clock.Now
+	}
+	s.web = newServer(t, cfg)
+	return s
+}
+
+func newServer(t *testing.T, cfg web.Config) *web.Server {
+	t.Helper()
+	if cfg.Metrics == nil {
+		cfg.Metrics = prometheus.NewPedanticRegistry()
+	}
+	w, err := web.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (s *site) create(n snip.NewLink) snip.Link {
+	s.t.Helper()
+	if n.Target == "" {
+		n.Target = "https://example.com/"
+	}
+	l, err := s.store.CreateLink(s.t.Context(), n)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return l
+}
+
+// do sends a request. Headers are name, value, name, value.
+func (s *site) do(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	return do(s.t, s.web, method, path, body, headers...)
+}
+
+// api sends JSON with the key.
+func (s *site) api(method, path, body string) answer {
+	s.t.Helper()
+	return s.do(method, path, body, "Authorization", "Bearer "+s.key, "Content-Type", "application/json")
+}
+
+// visit follows a link as a program does.
+func (s *site) visit(path string) answer {
+	s.t.Helper()
+	return s.do(http.MethodGet, path, "")
+}
+
+// wantClicks checks how many clicks were noted so far.
+func (s *site) wantClicks(n int) {
+	s.t.Helper()
+	if got := len(s.notes.all()); got != n {
+		s.t.Errorf("%d clicks noted, want %d", got, n)
+	}
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func do(t *testing.T, w *web.Server, method, path, body string, headers ...string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	for pair := range slices.Chunk(headers, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	rec := httptest.NewRecorder()
+	w.Handler().ServeHTTP(rec, r)
+	return answer{rec.Code, rec.Result().Header, rec.Body.String()}
+}
+
+// wantRedirect checks that a visitor is sent to target.
+func (a answer) wantRedirect(t *testing.T, target string) {
+	t.Helper()
+	if got := a.header.Get("Location"); a.status != http.StatusTemporaryRedirect || got != target {
+		t.Errorf("status %d, Location %.100q, want 307, %.100q", a.status, got, target)
+	}
+}
+
+// want checks the status and that the body holds some text.
+func (a answer) want(t *testing.T, status int, texts ...string) {
+	t.Helper()
+	if a.status != status {
+		t.Errorf("status %d, want %d: %.300s", a.status, status, a.body)
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.body, text) {
+			t.Errorf("body lacks %q: %.2000s", text, a.body)
+		}
+	}
+}
+
+// wantHeader checks one header.
+func (a answer) wantHeader(t *testing.T, name, value string) {
+	t.Helper()
+	if got := a.header.Get(name); got != value {
+		t.Errorf("%s: %q, want %q", name, got, value)
+	}
+}
+
+// serve puts a site on a port. Its client follows no redirect.
+func serve(t *testing.T, w *web.Server) (address string, client *http.Client) {
+	t.Helper()
+	server := httptest.NewServer(w.Handler())
+	t.Cleanup(server.Close)
+	client = server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return server.URL, client
+}
+
+// ask sends a request over the network.
+func ask(t *testing.T, client *http.Client, method, url string, headers ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pair := range slices.Chunk(headers, 2) {
+		r.Header.Set(pair[0], pair[1])
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(body)}
+}
+
+// notes is a notebook in memory.
+type notes struct {
+	mu     sync.Mutex // Protects the fields below.
+	kept   []string
+	err    error
+	before func() // Called for each note, before it is kept.
+}
+
+func (n *notes) Record(_ time.Time, note []byte) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.before != nil {
+		n.before()
+	}
+	n.kept = append(n.kept, string(note))
+	return n.err
+}
+
+func (n *notes) all() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.kept)
+}
+
+// last returns what was noted last.
+func (n *notes) last(t *testing.T) web.Note {
+	t.Helper()
+	all := n.all()
+	if len(all) == 0 {
+		t.Fatal("nothing was noted")
+	}
+	note, err := web.DecodeNote([]byte(all[len(all)-1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return note
+}
+
+type clock struct {
+	mu  sync.Mutex // Protects now.
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// links is a store whose look-up of one link a test takes over. The rest is
+// missing: a test that needs more has to say so.
+type links struct {
+	snip.Links
+	link func(ctx context.Context, code string) (snip.Link, error)
+}
+
+func (l *links) Link(ctx context.Context, code string) (snip.Link, error) { return l.link(ctx, code) }
+
+// errAway is the error of a store that cannot be reached.
+var errAway = &snip.Error{Code: snip.Unavailable, Message: "The database cannot be reached."}
+
+func unknown(code string) error {
+	return &snip.Error{Code: snip.NotFound, Field: "code", Message: "No link has the code " + code + "."}
+}
+
+// noKeys knows none.
+type noKeys struct{}
+
+func (noKeys) CheckKey(context.Context, string) (snip.Key, error) {
+	return snip.Key{}, &snip.Error{Code: snip.Forbidden, Message: "This key is not known here."}
+}
