@@ -24,7 +24,10 @@ type GroupConfig struct {
 	Member   string        // Unique among the members. Default: random.
 	Session  time.Duration // How long a silent member is waited for. At least 100 ms. Default: 5 s.
 	MaxBatch int           // Messages per delivery, about: entries come whole. Default: 1000.
-	Poll     time.Duration // How often to look without a wake-up. Default: 1 s.
+
+	// Poll is how often to look without a wake-up. Default: 1 s, or 5 s where the
+	// engine has wake-ups.
+	Poll time.Duration
 
 	// Drain: after Run's context ends, go on until each owned partition was read to
 	// its end, for at most this long. Default: only finish the batches in flight.
@@ -78,6 +81,9 @@ func NewGroup(cfg GroupConfig) (*Group, error) {
 	}
 	if cfg.Poll == 0 {
 		cfg.Poll = time.Second
+		if _, ok := cfg.Engine.(Waiter); ok {
+			cfg.Poll *= 5
+		}
 	}
 	if cfg.Limit == 0 {
 		cfg.Limit = 30 * time.Second

@@ -8,8 +8,12 @@ import (
 )
 
 // pollInterval is how often a process looks whether another one has written. It
-// looks only while somebody waits.
-const pollInterval = 25 * time.Millisecond
+// looks only while somebody waits, and less and less often while nothing happens:
+// to wake up a process that sleeps costs more than the look.
+const (
+	pollInterval     = 25 * time.Millisecond
+	idlePollInterval = 200 * time.Millisecond
+)
 
 // waker tells waiting readers that the log may have grown: at once for this
 // process's appends, at the next look for others'.
@@ -59,6 +63,7 @@ func (w *waker) wake() {
 func (w *waker) watch(e *Engine) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
+	interval := pollInterval
 	var last walState
 	for {
 		tick.Stop()
@@ -67,11 +72,13 @@ func (w *waker) watch(e *Engine) {
 			return
 		case <-w.begin:
 		}
-		for tick.Reset(pollInterval); w.anyWaiting(); {
+		for w.anyWaiting() {
+			interval = min(2*interval, idlePollInterval)
 			if now := statWAL(e.cfg.Path); now != last {
-				last = now
+				last, interval = now, pollInterval
 				w.wake()
 			}
+			tick.Reset(interval)
 			select {
 			case <-w.end:
 				return
@@ -79,6 +86,18 @@ func (w *waker) watch(e *Engine) {
 			}
 		}
 	}
+}
+
+// appended returns how many messages all topics ever got.
+func (e *Engine) appended() (n int64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	f, err := e.file(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = f.Read().QueryRowContext(ctx, "SELECT COALESCE(SUM(appended), 0) FROM partitions").Scan(&n)
+	return n, err
 }
 
 // walState changes when the write-ahead log is written to. It is zero without one.
