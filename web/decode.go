@@ -44,21 +44,42 @@ func decode(w http.ResponseWriter, r *http.Request, known fields) error {
 	if !utf8.Valid(body) {
 		return &snip.Error{Code: snip.Invalid, Message: "The body is not valid UTF-8."}
 	}
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(body, &raw); err != nil || raw == nil {
+	if !json.Valid(body) || !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) {
 		return &snip.Error{Code: snip.Invalid, Message: `The body must be one JSON object, such as {"url": "https://example.com"}.`}
 	}
-	for _, name := range slices.Sorted(maps.Keys(raw)) {
-		read, ok := known[name]
-		if !ok {
-			return &snip.Error{
-				Code: snip.Invalid, Field: name,
-				Message: "There is no such field. Known are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ") + ".",
-			}
+	return readFields(json.NewDecoder(bytes.NewReader(body)), known)
+}
+
+// readFields reads an object that is valid JSON. The decoder keeps the last of two
+// fields of one name; which one was meant nobody can tell.
+func readFields(d *json.Decoder, known fields) error {
+	if _, err := d.Token(); err != nil { // {
+		return fmt.Errorf("web: read fields: %w", err)
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return fmt.Errorf("web: read fields: %w", err)
 		}
-		if wrong := read(raw[name]); wrong != "" {
-			return &snip.Error{Code: snip.Invalid, Field: name, Message: wrong}
+		field := name.(string) // In an object nothing else comes first.
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return fmt.Errorf("web: read field %q: %w", field, err)
 		}
+		wrong := ""
+		switch read, ok := known[field]; {
+		case !ok:
+			wrong = "There is no such field. Known are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ") + "."
+		case seen[field]:
+			wrong = "Is there more than once."
+		default:
+			wrong = read(raw)
+		}
+		if wrong != "" {
+			return &snip.Error{Code: snip.Invalid, Field: field, Message: wrong}
+		}
+		seen[field] = true
 	}
 	return nil
 }
@@ -117,7 +138,8 @@ func instant(to *time.Time) reader {
 			*to = time.Time{}
 			return ""
 		}
-		if json.Unmarshal(raw, to) != nil {
+		// The zero time means never, which nobody can mean by a date.
+		if json.Unmarshal(raw, to) != nil || to.IsZero() {
 			return `Must be a time such as "2027-01-31T12:00:00Z", or null for never.`
 		}
 		return ""
