@@ -9,6 +9,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -96,7 +97,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(cfg.Metrics, s.cache)
-	s.mux = s.routes()
+	if s.mux, err = s.routes(); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -105,10 +108,12 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Close() { s.cache.close() }
 
 // routes is everything that is not a code.
-func (s *Server) routes() http.Handler {
+func (s *Server) routes() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.home)
 	mux.HandleFunc("POST /shorten", s.shorten)
+	// Where the address of the page with the new link is opened again.
+	mux.Handle("GET /shorten", http.RedirectHandler("/", http.StatusSeeOther))
 	mux.HandleFunc("GET /api/v1/links", s.withKey(s.listLinks))
 	mux.HandleFunc("POST /api/v1/links", s.withKey(s.createLink))
 	mux.HandleFunc("GET /api/v1/links/{code}", s.withKey(s.getLink))
@@ -120,11 +125,37 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("GET /-/assets/style.css", s.asset("style.css"))
 	mux.Handle("GET /-/assets/copy.js", s.asset("copy.js"))
 	mux.HandleFunc("/", s.notFound)
+	for path, methods := range map[string]string{
+		"/shorten":                   "GET, HEAD, POST",
+		"/api/v1/links":              "GET, HEAD, POST",
+		"/api/v1/links/{code}":       "GET, HEAD, PATCH, DELETE",
+		"/api/v1/links/{code}/stats": "GET, HEAD",
+	} {
+		mux.HandleFunc(path, s.otherMethod(methods))
+	}
 
 	// Another site's page must not act here with its visitor's browser.
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
-	return guard.Handler(mux)
+	if s.cfg.BaseURL != "" {
+		// A proxy may ask for another host than the visitor did.
+		if err := guard.AddTrustedOrigin(s.cfg.BaseURL); err != nil {
+			return nil, fmt.Errorf("web: BaseURL must be a scheme and a host: %w", err)
+		}
+	}
+	return guard.Handler(mux), nil
+}
+
+// otherMethod answers for a path that has methods, but not this one.
+func (s *Server) otherMethod(allow string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		s.problem(w, http.StatusMethodNotAllowed, "Accepted here are "+allow+".")
+	}
 }
 
 // Handler serves visitors and programs.
