@@ -83,15 +83,20 @@ func Read(resp *http.Response) error {
 	return e
 }
 
-// Code returns the code of an HTTP status: Invalid for one of the client's errors
-// that is not in the table, Internal for any other.
+// Code returns the code of an HTTP status, or the nearest for one that is not in
+// the table: Invalid for most of the client's errors, Internal for all others.
 func Code(status int) snip.Code {
 	for code, s := range statuses {
 		if s == status {
 			return code
 		}
 	}
-	if status >= 400 && status < 500 {
+	switch {
+	case status == http.StatusForbidden:
+		return snip.Forbidden
+	case status == http.StatusGone:
+		return snip.NotFound
+	case status >= 400 && status < 500:
 		return snip.Invalid
 	}
 	return snip.Internal

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -84,9 +85,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) (snip.Link, erro
 
 func (s *Server) createFrom(r *http.Request, n snip.NewLink) (snip.Link, error) {
 	l, err := s.cfg.Links.CreateLink(r.Context(), n)
-	if err == nil {
-		s.cache.invalidate(l.Code)
-	}
+	// A store that did not answer in time may have kept the link all the same.
+	s.cache.invalidate(cmp.Or(l.Code, n.Code))
 	return l, err
 }
 
@@ -198,7 +198,7 @@ func (s *Server) linkStats(w http.ResponseWriter, r *http.Request) {
 		t, n, err := s.cfg.Progress(r.Context())
 		if err != nil {
 			s.log.Warn("how far clicks are counted is unknown", "error", err)
-		} else {
+		} else if !t.IsZero() {
 			t = t.UTC()
 			upTo = &t
 		}
@@ -240,8 +240,8 @@ func (s *Server) withKey(h http.HandlerFunc) http.HandlerFunc {
 }
 
 func (s *Server) checkKey(r *http.Request) error {
-	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || secret == "" {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return &snip.Error{
 			Code:    snip.Forbidden,
 			Message: `This needs a key, sent as "Authorization: Bearer snip_…".`,
