@@ -122,7 +122,11 @@ type answer struct {
 
 func do(t *testing.T, w *web.Server, method, path, body string, headers ...string) answer {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	return doContext(t.Context(), w, method, path, body, headers...)
+}
+
+func doContext(ctx context.Context, w *web.Server, method, path, body string, headers ...string) answer {
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
 	for pair := range slices.Chunk(headers, 2) {
 		r.Header.Set(pair[0], pair[1])
 	}

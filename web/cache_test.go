@@ -1,0 +1,330 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"snip"
+	"snip/web"
+)
+
+// oracle answers every question about a link as a test wants at that moment.
+type oracle struct {
+	links
+	registry *prometheus.Registry
+
+	mu     sync.Mutex // Protects the fields below.
+	asked  map[string]int
+	answer func(ctx context.Context, code string) (snip.Link, error)
+}
+
+// openOracle makes a server that asks an oracle, which knows every code at first.
+func openOracle(t *testing.T, cfg web.Config) (*web.Server, *oracle) {
+	t.Helper()
+	o := &oracle{registry: prometheus.NewPedanticRegistry(), asked: map[string]int{}, answer: everyCode}
+	o.link = func(ctx context.Context, code string) (snip.Link, error) {
+		o.mu.Lock()
+		o.asked[code]++
+		answer := o.answer
+		o.mu.Unlock()
+		return answer(ctx, code)
+	}
+	cfg.Links, cfg.Keys, cfg.Notes, cfg.Metrics = o, anyKey{}, &notes{}, o.registry
+	return newServer(t, cfg), o
+}
+
+func (o *oracle) answers(f func(ctx context.Context, code string) (snip.Link, error)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answer = f
+}
+
+func (o *oracle) wantAsked(t *testing.T, code string, n int) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if got := o.asked[code]; got != n {
+		t.Errorf("the store was asked %d times for %s, want %d", got, code, n)
+	}
+}
+
+// DeleteLink makes every code unknown.
+func (o *oracle) DeleteLink(context.Context, string) error {
+	o.answers(noCode)
+	return nil
+}
+
+func everyCode(_ context.Context, code string) (snip.Link, error) {
+	return snip.Link{ID: 1, Code: code, Target: target(code)}, nil
+}
+
+func noCode(_ context.Context, code string) (snip.Link, error) { return snip.Link{}, unknown(code) }
+
+func away(context.Context, string) (snip.Link, error) { return snip.Link{}, errAway }
+
+func hangs(ctx context.Context, _ string) (snip.Link, error) {
+	<-ctx.Done()
+	return snip.Link{}, ctx.Err()
+}
+
+func target(code string) string { return "https://example.com/" + code }
+
+// anyKey knows every key.
+type anyKey struct{}
+
+func (anyKey) CheckKey(context.Context, string) (snip.Key, error) { return snip.Key{Admin: true}, nil }
+
+func visit(t *testing.T, w *web.Server, path string) answer {
+	t.Helper()
+	return do(t, w, http.MethodGet, path, "")
+}
+
+func TestCacheAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		time.Sleep(60*time.Second - 1)
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		o.wantAsked(t, "abc", 1)
+		time.Sleep(1)
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		o.wantAsked(t, "abc", 2)
+
+		o.answers(noCode)
+		visit(t, w, "/none").want(t, http.StatusNotFound)
+		time.Sleep(5*time.Second - 1)
+		visit(t, w, "/none").want(t, http.StatusNotFound)
+		o.wantAsked(t, "none", 1)
+		o.answers(everyCode)
+		time.Sleep(1)
+		visit(t, w, "/none").wantRedirect(t, target("none"))
+		o.wantAsked(t, "none", 2)
+	})
+}
+
+// TestCacheForgets: what another process deleted is gone when the time is over.
+func TestCacheForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		o.answers(noCode)
+		time.Sleep(60 * time.Second)
+		visit(t, w, "/abc").want(t, http.StatusNotFound)
+		o.answers(away)
+		time.Sleep(5 * time.Second)
+		visit(t, w, "/abc").want(t, http.StatusServiceUnavailable)
+	})
+}
+
+func TestOneQuestionForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		open := make(chan struct{})
+		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+			<-open
+			return everyCode(ctx, code)
+		})
+		var wait sync.WaitGroup
+		for range 1000 {
+			wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
+		}
+		synctest.Wait()
+		close(open)
+		wait.Wait()
+		o.wantAsked(t, "abc", 1)
+	})
+}
+
+// TestKnownLinksOutliveTheStore: however long it is away, and however it fails.
+func TestKnownLinksOutliveTheStore(t *testing.T) {
+	for name, outage := range map[string]struct {
+		answer func(context.Context, string) (snip.Link, error)
+		wait   time.Duration // That a visitor waits when the store is asked.
+	}{
+		"fails": {away, 0},
+		"hangs": {hangs, 250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, o := openOracle(t, web.Config{})
+				visit(t, w, "/abc").wantRedirect(t, target("abc"))
+				o.answers(outage.answer)
+				for n := range 5 {
+					time.Sleep(time.Hour)
+					start := time.Now()
+					visit(t, w, "/abc").wantRedirect(t, target("abc"))
+					if took := time.Since(start); took != outage.wait {
+						t.Errorf("took %v, want %v", took, outage.wait)
+					}
+					time.Sleep(time.Second - 1)
+					start = time.Now()
+					visit(t, w, "/abc").wantRedirect(t, target("abc"))
+					if took := time.Since(start); took != 0 {
+						t.Errorf("took %v within the second after, want none", took)
+					}
+					o.wantAsked(t, "abc", 2+n)
+				}
+				o.answers(noCode)
+				time.Sleep(10 * time.Second) // What still hangs comes to its end.
+				visit(t, w, "/abc").want(t, http.StatusNotFound)
+			})
+		})
+	}
+}
+
+func TestNewCodesWaitTwoSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		o.answers(hangs)
+		start := time.Now()
+		visit(t, w, "/abc").want(t, http.StatusServiceUnavailable)
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("took %v, want 2s", took)
+		}
+		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+			time.Sleep(2*time.Second - 1)
+			return everyCode(ctx, code)
+		})
+		visit(t, w, "/slow").wantRedirect(t, target("slow"))
+		// An outage is no answer: the next visitor asks again.
+		time.Sleep(5 * time.Second)
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+	})
+}
+
+// TestVisitorWhoLeaves: others wait for the same answer.
+func TestVisitorWhoLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+			cancel()
+			synctest.Wait()
+			if err := ctx.Err(); err != nil {
+				t.Errorf("the question ended with its visitor: %v", err)
+			}
+			return everyCode(ctx, code)
+		})
+		doContext(ctx, w, http.MethodGet, "/abc", "")
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		o.wantAsked(t, "abc", 1)
+	})
+}
+
+// TestOldAnswersAreNotKept: an answer that was under way when its link changed.
+func TestOldAnswersAreNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		open := make(chan struct{})
+		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+			<-open
+			return everyCode(ctx, code)
+		})
+		var wait sync.WaitGroup
+		wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
+		synctest.Wait()
+		do(t, w, http.MethodDelete, "/api/v1/links/abc", "", "Authorization", "Bearer k").want(t, http.StatusNoContent)
+		// Who comes after the change does not wait for the old answer.
+		visit(t, w, "/abc").want(t, http.StatusNotFound)
+		close(open)
+		wait.Wait()
+		synctest.Wait()
+		visit(t, w, "/abc").want(t, http.StatusNotFound)
+		o.wantAsked(t, "abc", 2)
+	})
+}
+
+func TestQuestionsAtOnceAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		var mu sync.Mutex
+		var now, most int
+		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(100 * time.Millisecond)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return everyCode(ctx, code)
+		})
+		var wait sync.WaitGroup
+		for i := range 640 {
+			code := fmt.Sprintf("c%d", i)
+			wait.Go(func() { visit(t, w, "/"+code).wantRedirect(t, target(code)) })
+		}
+		wait.Wait()
+		if most != 64 {
+			t.Errorf("%d questions at once, want 64", most)
+		}
+	})
+}
+
+// TestFloodOfUnknownCodes is L33: it fills what is kept for unknown codes and
+// pushes no link out.
+func TestFloodOfUnknownCodes(t *testing.T) {
+	const flood = 100_000
+	w, o := openOracle(t, web.Config{CacheUnknown: 1000, Now: new(clock).Now})
+	visit(t, w, "/abc").wantRedirect(t, target("abc"))
+	o.answers(noCode)
+	labels := len(outcomes(t, o.registry))
+	for i := range flood {
+		if got := visit(t, w, fmt.Sprintf("/none-%d", i)); got.status != http.StatusNotFound {
+			t.Fatalf("status %d, want 404", got.status)
+		}
+	}
+	visit(t, w, "/abc").wantRedirect(t, target("abc"))
+	o.wantAsked(t, "abc", 1)
+	// The cache tidies up behind what it takes in.
+	eventually(t, "at most 1000 unknown codes are kept", func() bool {
+		return metric(t, o.registry, "snip_cache_unknown") <= 1000
+	})
+	if n := metric(t, o.registry, "snip_cache_unknown"); n < 100 {
+		t.Errorf("%v unknown codes are kept, want about 1000", n)
+	}
+	if n := metric(t, o.registry, "snip_cache_links"); n != 1 {
+		t.Errorf("%v links are kept, want 1", n)
+	}
+	if n := len(outcomes(t, o.registry)); n != labels {
+		t.Errorf("%d series of redirects after the flood, %d before", n, labels)
+	}
+}
+
+func TestLinksKeptAreBounded(t *testing.T) {
+	const each = 10_000
+	w, o := openOracle(t, web.Config{CacheBytes: 20 * each, Now: new(clock).Now})
+	o.answers(func(_ context.Context, code string) (snip.Link, error) {
+		return snip.Link{ID: 1, Code: code, Target: target(strings.Repeat("x", each))}, nil
+	})
+	for i := range 500 {
+		visit(t, w, fmt.Sprintf("/c%d", i))
+	}
+	eventually(t, "fewer than 20 long links are kept", func() bool {
+		return metric(t, o.registry, "snip_cache_links") < 20
+	})
+	if n := metric(t, o.registry, "snip_cache_links"); n < 10 {
+		t.Errorf("%v links are kept, want about 19", n)
+	}
+}
+
+// eventually waits for what happens soon by itself.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); !is(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so after 10 s: %s", what)
+		}
+	}
+}
