@@ -203,7 +203,7 @@ func TestPathsThatAreNoCodes(t *testing.T) {
 	for _, path := range []string{
 		"/a/b", "/abc/+", "/abc++", "/a.b", "/index.php", "/wp-login.php", "/a%20b", "/ü", "/%00", "/a%2Fb", "/a;b",
 		"/+", "/" + strings.Repeat("a", snip.MaxCode+1), "/.well-known/x", "/.well-known/security.txt", "/.env",
-		"/api", "/api/", "/api/v2/x", "/-/", "/-", "/-/assets/", "/shorten",
+		"/api", "/api/", "/api/v2/x", "/-/", "/-", "/-/assets/",
 	} {
 		s.visit(path).want(t, http.StatusNotFound)
 	}
@@ -215,6 +215,10 @@ func TestPathsThatAreNoCodes(t *testing.T) {
 	robots := s.visit("/robots.txt")
 	robots.want(t, http.StatusOK, "User-agent: *", "Disallow: /api/")
 	robots.wantHeader(t, "Content-Type", "text/plain; charset=utf-8")
+	// Who reloads the page that showed a new link gets the form again.
+	form := s.visit("/shorten")
+	form.want(t, http.StatusSeeOther)
+	form.wantHeader(t, "Location", "/")
 	icon := s.visit("/favicon.ico")
 	icon.want(t, http.StatusOK, "<svg")
 	icon.wantHeader(t, "Content-Type", "image/svg+xml")
@@ -259,7 +263,7 @@ func TestNotedBeforeAnswered(t *testing.T) {
 			t.Error("answered before the click was noted")
 		}
 	}
-	s.web.Handler().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/abc", http.NoBody))
+	s.web.Handler().ServeHTTP(rec, newRequest(t, "/abc"))
 	s.wantClicks(1)
 	if !rec.wrote {
 		t.Error("not answered")

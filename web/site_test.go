@@ -114,6 +114,11 @@ func (s *site) wantClicks(n int) {
 	}
 }
 
+func newRequest(t *testing.T, path string) *http.Request {
+	t.Helper()
+	return httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+}
+
 type answer struct {
 	status int
 	header http.Header
