@@ -2,14 +2,14 @@ package sqlite
 
 import (
 	"context"
-	"os"
+	"database/sql"
 	"sync"
 	"time"
 )
 
-// pollInterval is how often a process looks whether another one has written. It
-// looks only while somebody waits, and less and less often while nothing happens:
-// to wake up a process that sleeps costs more than the look.
+// pollInterval is how often a process looks whether another one has appended. It
+// looks only while somebody waits, and less and less often while nothing comes: to
+// wake up a process that sleeps costs more than the look.
 const (
 	pollInterval     = 25 * time.Millisecond
 	idlePollInterval = 200 * time.Millisecond
@@ -54,19 +54,14 @@ func (w *waker) wake() {
 	w.grown = make(chan struct{})
 }
 
-// watch looks for other processes' commits until stop: each one writes to the file's
-// write-ahead log, so its size or time changes. To ask SQLite for its data version
-// would say the same at a hundred times the cost, which an idle program would pay
-// forty times a second. Where a file system's clock is coarse, a commit may be
-// missed that overwrites as much of the log within the same tick; then readers find
-// it when they poll.
+// watch looks for other processes' appends until stop.
 func (w *waker) watch(e *Engine) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
+	l := look{engine: e}
+	defer l.release()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	interval := pollInterval
-	var last walState
 	for {
-		tick.Stop()
 		select {
 		case <-w.end:
 			return
@@ -74,44 +69,89 @@ func (w *waker) watch(e *Engine) {
 		}
 		for w.anyWaiting() {
 			interval = min(2*interval, idlePollInterval)
-			if now := statWAL(e.cfg.Path); now != last {
-				last, interval = now, pollInterval
+			if l.grown() {
+				interval = pollInterval
 				w.wake()
 			}
-			tick.Reset(interval)
+			timer.Reset(interval)
 			select {
 			case <-w.end:
 				return
-			case <-tick.C:
+			case <-timer.C:
 			}
 		}
 	}
 }
 
-// appended returns how many messages all topics ever got.
-func (e *Engine) appended() (n int64, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	f, err := e.file(ctx)
-	if err != nil {
-		return 0, err
-	}
-	err = f.Read().QueryRowContext(ctx, "SELECT COALESCE(SUM(appended), 0) FROM partitions").Scan(&n)
-	return n, err
+// look finds out whether the log has grown since it looked last.
+//
+// It asks SQLite for its data version, which changes with a commit of any other
+// connection, and only then for what was appended, since most commits of an idle
+// log are heartbeats. The size and time of the write-ahead log would be cheaper to
+// ask for, but they change before a commit can be seen: a reader who was woken by
+// them could look too early and miss it.
+type look struct {
+	engine   *Engine
+	of       *opened // The file that was looked at.
+	conn     *sql.Conn
+	version  *sql.Stmt
+	last     int64 // Data version.
+	appended int64 // Messages all topics ever got.
 }
 
-// walState changes when the write-ahead log is written to. It is zero without one.
-type walState struct {
-	size     int64
-	modified time.Time
+// grown is true, too, if it cannot tell: who waits shall look for himself.
+func (l *look) grown() bool {
+	// Nothing here waits, and a context that can end costs a goroutine each time.
+	ctx := context.Background()
+	grown, err := l.compare(ctx)
+	if err != nil {
+		l.release()
+	}
+	return grown || err != nil
 }
 
-func statWAL(path string) walState {
-	info, err := os.Stat(path + "-wal")
+func (l *look) compare(ctx context.Context) (bool, error) {
+	f, err := l.engine.file(ctx)
 	if err != nil {
-		return walState{}
+		return false, err
 	}
-	return walState{info.Size(), info.ModTime()}
+	if l.conn == nil || l.of != f {
+		l.release()
+		if l.conn, err = f.Read().Conn(ctx); err != nil {
+			return false, err
+		}
+		if l.version, err = l.conn.PrepareContext(ctx, "PRAGMA data_version"); err != nil {
+			return false, err
+		}
+		// Another connection counts versions for itself, and another file may have as
+		// many messages: the first look always finds that it has grown.
+		l.of, l.last, l.appended = f, 0, -1
+	}
+	var version, appended int64
+	if err := l.version.QueryRowContext(ctx).Scan(&version); err != nil {
+		return false, err
+	}
+	if version == l.last {
+		return false, nil
+	}
+	err = l.conn.QueryRowContext(ctx, "SELECT COALESCE(SUM(appended), 0) FROM partitions").Scan(&appended)
+	if err != nil {
+		return false, err
+	}
+	grown := appended != l.appended
+	l.last, l.appended = version, appended
+	return grown, nil
+}
+
+func (l *look) release() {
+	// What only read has nothing to report.
+	if l.version != nil {
+		_ = l.version.Close()
+	}
+	if l.conn != nil {
+		_ = l.conn.Close()
+	}
+	l.conn, l.version = nil, nil
 }
 
 func (w *waker) anyWaiting() bool {
