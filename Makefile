@@ -2,7 +2,7 @@
 
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
-TORTURE  ?= Kill
+TORTURE  ?= Killed
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test torture race lint fuzz tidy build
