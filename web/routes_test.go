@@ -23,6 +23,7 @@ func TestOtherMethodsAreNotMissingPages(t *testing.T) {
 		{http.MethodPatch, "/api/v1/links/made/stats", "GET, HEAD", http.StatusMethodNotAllowed},
 		{http.MethodOptions, "/api/v1/links", "GET, HEAD, POST", http.StatusNoContent},
 		{http.MethodGet, "/api/v1/nothing", "", http.StatusNotFound},
+		{http.MethodGet, "/shorten", "", http.StatusSeeOther}, // To the form.
 	} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, c.path, nil))
