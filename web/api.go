@@ -47,43 +47,51 @@ func (s *Server) shortURL(r *http.Request, code string) string {
 	return "http://" + r.Host + "/" + code
 }
 
-// shorten makes a link for a program that sends JSON, or for the page's form.
+// shorten makes a link for a program, or for the page's form.
 func (s *Server) shorten(w http.ResponseWriter, r *http.Request) {
-	if isForm(r) {
-		s.shortenForm(w, r)
-		return
-	}
 	if !s.cfg.OpenShorten {
 		if err := s.checkKey(r); err != nil {
 			s.fail(w, r, err)
 			return
 		}
 	}
-	l, err := s.create(w, r)
-	if err != nil {
-		s.fail(w, r, err)
-		return
+	var n snip.NewLink
+	var err error
+	if isForm(r) {
+		n, err = readForm(w, r)
+	} else {
+		n, err = readLink(w, r)
 	}
-	s.json(w, http.StatusCreated, struct {
-		Code     string `json:"code"`
-		ShortURL string `json:"short_url"`
-		Target   string `json:"url"`
-	}{l.Code, s.shortURL(r, l.Code), l.Target})
+	var l snip.Link
+	if err == nil {
+		l, err = s.create(r, n)
+	}
+	page := isForm(r) && wantsPage(r)
+	switch {
+	case err != nil && page:
+		s.homeAgain(w, n, s.report(w, r, err))
+	case err != nil:
+		s.fail(w, r, err)
+	case page:
+		s.page(w, http.StatusCreated, s.pages.made, madePage{ShortURL: s.shortURL(r, l.Code), Target: l.Target})
+	default:
+		s.json(w, http.StatusCreated, struct {
+			Code     string `json:"code"`
+			ShortURL string `json:"short_url"`
+			Target   string `json:"url"`
+		}{l.Code, s.shortURL(r, l.Code), l.Target})
+	}
 }
 
-// create makes the link that a JSON body asks for.
-func (s *Server) create(w http.ResponseWriter, r *http.Request) (snip.Link, error) {
-	var n snip.NewLink
-	err := decode(w, r, fields{
+// readLink reads the JSON that asks for a link.
+func readLink(w http.ResponseWriter, r *http.Request) (n snip.NewLink, err error) {
+	err = decode(w, r, fields{
 		"url": text(&n.Target), "code": text(&n.Code), "title": text(&n.Title), "expires_at": instant(&n.ExpiresAt),
 	})
-	if err != nil {
-		return snip.Link{}, err
-	}
-	return s.createFrom(r, n)
+	return n, err
 }
 
-func (s *Server) createFrom(r *http.Request, n snip.NewLink) (snip.Link, error) {
+func (s *Server) create(r *http.Request, n snip.NewLink) (snip.Link, error) {
 	l, err := s.cfg.Links.CreateLink(r.Context(), n)
 	// A store that did not answer in time may have kept the link all the same.
 	s.cache.invalidate(cmp.Or(l.Code, n.Code))
@@ -91,7 +99,11 @@ func (s *Server) createFrom(r *http.Request, n snip.NewLink) (snip.Link, error) 
 }
 
 func (s *Server) createLink(w http.ResponseWriter, r *http.Request) {
-	l, err := s.create(w, r)
+	n, err := readLink(w, r)
+	var l snip.Link
+	if err == nil {
+		l, err = s.create(r, n)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return

@@ -36,10 +36,7 @@ func decode(w http.ResponseWriter, r *http.Request, known fields) error {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return &snip.Error{Code: snip.TooLarge, Message: fmt.Sprintf("The body is longer than %d bytes.", maxBody)}
-		}
-		return &snip.Error{Code: snip.Invalid, Message: "The body did not arrive whole.", Cause: err}
+		return unreadable(err)
 	}
 	if !utf8.Valid(body) {
 		return &snip.Error{Code: snip.Invalid, Message: "The body is not valid UTF-8."}
@@ -48,6 +45,14 @@ func decode(w http.ResponseWriter, r *http.Request, known fields) error {
 		return &snip.Error{Code: snip.Invalid, Message: `The body must be one JSON object, such as {"url": "https://example.com"}.`}
 	}
 	return readFields(json.NewDecoder(bytes.NewReader(body)), known)
+}
+
+// unreadable says why a body could not be read.
+func unreadable(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &snip.Error{Code: snip.TooLarge, Message: fmt.Sprintf("The body is longer than %d bytes.", maxBody)}
+	}
+	return &snip.Error{Code: snip.Invalid, Message: "The body did not arrive whole.", Cause: err}
 }
 
 // readFields reads an object that is valid JSON. The decoder keeps the last of two

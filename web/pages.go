@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"fmt"
 	"html/template"
@@ -86,52 +87,36 @@ func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
 	s.page(w, http.StatusOK, s.pages.home, homePage{Open: s.cfg.OpenShorten})
 }
 
-func isForm(r *http.Request) bool {
-	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && t == "application/x-www-form-urlencoded"
+// homeAgain shows what was typed, with what is wrong beside it.
+func (s *Server) homeAgain(w http.ResponseWriter, n snip.NewLink, p problem.Problem) {
+	page := homePage{Open: true, Target: n.Target, Code: n.Code, Wrong: p.Detail}
+	if len(p.Errors) > 0 && (p.Errors[0].Field == "url" || p.Errors[0].Field == "code") {
+		page.Field = p.Errors[0].Field
+	}
+	s.page(w, p.Status, s.pages.home, page)
 }
 
-// shortenForm makes a link for the home page.
-func (s *Server) shortenForm(w http.ResponseWriter, r *http.Request) {
-	if !s.cfg.OpenShorten {
-		// A form cannot send a key.
-		s.fail(w, r, &snip.Error{Code: snip.Forbidden, Message: "Shortening needs a key here."})
-		return
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, &snip.Error{Code: snip.Invalid, Message: "The form did not arrive whole, or is too long.", Cause: err})
-		return
-	}
-	n := snip.NewLink{Target: r.PostForm.Get("url"), Code: r.PostForm.Get("code")}
-	l, err := s.createFrom(r, n)
-	if err != nil {
-		p := s.report(w, r, err)
-		page := homePage{Open: true, Target: n.Target, Code: n.Code, Wrong: p.Detail}
-		if len(p.Errors) > 0 {
-			page.Field = p.Errors[0].Field
-		}
-		s.page(w, p.Status, s.pages.home, page)
-		return
-	}
-	s.page(w, http.StatusCreated, s.pages.made, madePage{ShortURL: s.shortURL(r, l.Code), Target: l.Target})
-}
-
-func (s *Server) preview(w http.ResponseWriter, r *http.Request, code string) {
-	l, err := s.cfg.Links.Link(r.Context(), code)
-	var location string
-	if err == nil {
-		location, err = snip.Location(l.Target)
-	}
-	if err != nil {
+// preview shows where a link leads. While the store is away it lacks the title, and
+// shows the target as the header Location has it.
+func (s *Server) preview(w http.ResponseWriter, r *http.Request, code string, route snip.Route) {
+	ctx, cancel := context.WithTimeout(r.Context(), staleWait)
+	defer cancel()
+	page := previewPage{ShortURL: s.shortURL(r, code), Target: route.Location}
+	l, err := s.cfg.Links.Link(ctx, code)
+	if snip.CodeOf(err) == snip.NotFound {
 		s.fail(w, r, err)
 		return
 	}
-	s.page(w, http.StatusOK, s.pages.preview, previewPage{
-		ShortURL: s.shortURL(r, code), Target: l.Target, Title: l.Title,
-		// Safe: a target was checked against the list of schemes before it was kept.
-		Location: template.URL(location),
-	})
+	if err == nil {
+		page.Target, page.Title = l.Target, l.Title
+		if route, err = l.Route(); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	// Safe: a target was checked against the list of schemes before it was kept.
+	page.Location = template.URL(route.Location)
+	s.page(w, http.StatusOK, s.pages.preview, page)
 }
 
 func (s *Server) gone(w http.ResponseWriter, r *http.Request) {

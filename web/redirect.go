@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"strings"
-	"sync"
 
 	"snip"
 	"snip/problem"
@@ -31,15 +30,18 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request, code string, prev
 	d := snip.Decide(e.route(), v, now)
 	s.metrics.redirects[d.Outcome].Inc()
 	if d.Outcome != snip.OutcomeRedirect {
-		s.visitPage(w, r, code, d)
+		s.visitPage(w, r, code, e, d)
 		return
 	}
 	if d.Count {
-		buf := buffers.Get().(*[]byte)
+		buf, ok := s.buffers.Get().(*[]byte)
+		if !ok {
+			buf = new([]byte)
+		}
 		*buf = appendNote((*buf)[:0], e.link.Link, r)
 		// An error is a note that was dropped, and the spool has counted it.
 		_ = s.cfg.Notes.Record(now, *buf)
-		buffers.Put(buf)
+		s.buffers.Put(buf)
 	}
 	h := w.Header()
 	h["Location"] = e.location
@@ -48,14 +50,12 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request, code string, prev
 	w.WriteHeader(d.Status)
 }
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 512); return &b }}
-
 // visitPage answers a visit that is not sent on.
-func (s *Server) visitPage(w http.ResponseWriter, r *http.Request, code string, d snip.Decision) {
+func (s *Server) visitPage(w http.ResponseWriter, r *http.Request, code string, e *entry, d snip.Decision) {
 	w.Header()["Cache-Control"] = noStore
 	switch d.Outcome {
 	case snip.OutcomePreview:
-		s.preview(w, r, code)
+		s.preview(w, r, code, e.link)
 	case snip.OutcomeNotFound:
 		s.fail(w, r, &snip.Error{Code: snip.NotFound, Message: "No link has this code."})
 	case snip.OutcomeGone:

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -62,6 +63,7 @@ type Server struct {
 	clicks  *event.Clicks
 	metrics *metrics
 	pages   *pages
+	buffers sync.Pool // Of *[]byte, for notes.
 	mux     http.Handler
 }
 

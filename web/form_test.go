@@ -1,0 +1,62 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"snip/web"
+)
+
+const formType = "application/x-www-form-urlencoded"
+
+// TestForm: the home page's form is answered with a page, a program's with JSON,
+// and what cannot be read is refused in the same words.
+func TestForm(t *testing.T) {
+	const page, program = "text/html,*/*;q=0.8", "*/*"
+	handler := openServer(t, web.Config{OpenShorten: true})
+	for name, c := range map[string]struct {
+		accept, body string
+		status       int
+		texts        []string
+	}{
+		"page":            {page, "url=https://a.example/&code=", 201, []string{"<h1>", "/made", "https://a.example/"}},
+		"program":         {program, "url=https://a.example/", 201, []string{`"code":"made"`, `"url":"https://a.example/"`}},
+		"pasted space":    {program, "url=+https://a.example/%0A", 201, []string{`"url":"https://a.example/"`}},
+		"JSON, no header": {program, `{"url":"https://a.example/?a=b"}`, 400, []string{`"Content-Type"`}},
+		"unknown field":   {program, "url=https://a.example/&uri=x", 400, []string{`"field":"uri"`}},
+		"field twice":     {program, "url=https://a.example/&url=https://b.example/", 400, []string{`"field":"url"`}},
+		"bad encoding":    {program, "url=%zz", 400, []string{"whole"}},
+		"too long":        {program, "url=" + strings.Repeat("x", 1<<20), 413, []string{`"too_large"`}},
+		"error on a page": {page, "url=https://a.example/&x=<b>", 400, []string{`role="alert"`, `value="https://a.example/"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/shorten", strings.NewReader(c.body))
+			r.Header.Set("Content-Type", formType)
+			r.Header.Set("Accept", c.accept)
+			handler.ServeHTTP(w, r)
+			if w.Code != c.status {
+				t.Errorf("status %d, want %d: %.500s", w.Code, c.status, w.Body)
+			}
+			for _, text := range c.texts {
+				if !strings.Contains(w.Body.String(), text) {
+					t.Errorf("the answer lacks %q: %.2000s", text, w.Body)
+				}
+			}
+		})
+	}
+}
+
+// TestFormNeedsKey: where shortening is not open, a form needs a key as JSON does.
+func TestFormNeedsKey(t *testing.T) {
+	handler := openServer(t, web.Config{})
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/shorten", strings.NewReader("url=https://a.example/"))
+	r.Header.Set("Content-Type", formType)
+	handler.ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("status %d, WWW-Authenticate %q, want 401 and one", w.Code, w.Header().Get("WWW-Authenticate"))
+	}
+}
