@@ -1,0 +1,385 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snip"
+	"snip/web"
+)
+
+func TestLinkLife(t *testing.T) {
+	s := openSite(t, web.Config{BaseURL: "https://sni.example"})
+	const at = "2026-11-29T12:00:00Z"
+	got := s.api(http.MethodPost, "/api/v1/links", `{"url":"https://example.com/?a=<b>&c","code":"abc","title":"T","expires_at":"2027-01-31T12:00:00+01:00"}`)
+	got.want(t, http.StatusCreated)
+	got.wantHeader(t, "Location", "/api/v1/links/abc")
+	got.wantHeader(t, "Content-Type", "application/json")
+	got.wantHeader(t, "Cache-Control", "no-store")
+	got.wantHeader(t, "X-Content-Type-Options", "nosniff")
+	want := map[string]any{
+		"id": 1.0, "code": "abc", "short_url": "https://sni.example/abc", "url": "https://example.com/?a=<b>&c", "title": "T",
+		"expires_at": "2027-01-31T11:00:00Z", "created_at": at, "updated_at": at, "clicks": 0.0, "human_clicks": 0.0,
+	}
+	got.wantJSON(t, want)
+	s.api(http.MethodGet, "/api/v1/links/abc", "").wantJSON(t, want)
+
+	s.clock.add(time.Minute)
+	want["title"], want["expires_at"], want["updated_at"] = "", nil, "2026-11-29T12:01:00Z"
+	s.api(http.MethodPatch, "/api/v1/links/abc", `{"title":"","expires_at":null}`).wantJSON(t, want)
+	want["url"], want["code"], want["short_url"] = "https://example.com/2", "xyz", "https://sni.example/xyz"
+	s.api(http.MethodPatch, "/api/v1/links/abc", `{"url":"https://example.com/2","code":"xyz"}`).wantJSON(t, want)
+	s.api(http.MethodPatch, "/api/v1/links/xyz", `{}`).wantJSON(t, want)
+
+	deleted := s.api(http.MethodDelete, "/api/v1/links/xyz", "")
+	deleted.want(t, http.StatusNoContent)
+	if deleted.body != "" {
+		t.Errorf("body %q, want none", deleted.body)
+	}
+	s.api(http.MethodGet, "/api/v1/links/xyz", "").wantProblem(t, http.StatusNotFound, "not_found", "code", "")
+}
+
+func TestUnknownLinks(t *testing.T) {
+	s := openSite(t, web.Config{})
+	for _, request := range []struct{ method, path, body string }{
+		{http.MethodGet, "/api/v1/links/none", ""},
+		{http.MethodPatch, "/api/v1/links/none", `{"title":"T"}`},
+		{http.MethodPatch, "/api/v1/links/none", `{}`},
+		{http.MethodDelete, "/api/v1/links/none", ""},
+		{http.MethodGet, "/api/v1/links/none/stats", ""},
+		{http.MethodGet, "/api/v1/links/a%2Fb", ""},
+	} {
+		got := s.do(request.method, request.path, request.body, "Authorization", "Bearer "+s.key, "Content-Type", "application/json", "Accept", asPage)
+		got.wantProblem(t, http.StatusNotFound, "not_found", "code", "No link has the code")
+	}
+	s.api(http.MethodGet, "/api/v1/none", "").wantProblem(t, http.StatusNotFound, "not_found", "", "")
+}
+
+func TestEditsRefused(t *testing.T) {
+	s := openSite(t, web.Config{})
+	before := s.create(snip.NewLink{Code: "abc", Title: "T"})
+	s.create(snip.NewLink{Code: "taken"})
+	for body, want := range map[string][2]string{
+		`{"url":null}`:                 {"url", "Must be a string"},
+		`{"url":"bbc.co.uk"}`:          {"url", "no scheme"},
+		`{"code":""}`:                  {"code", "missing"},
+		`{"code":null}`:                {"code", "Must be a string"},
+		`{"title":null}`:               {"title", "Must be a string"},
+		`{"expires_at":true}`:          {"expires_at", "Must be a time"},
+		`{"title":"x","clicks":0}`:     {"clicks", "There is no such field"},
+		`{"title":"x","title":"y"}`:    {"title", "more than once"},
+		`{"title":"x","code":"a.b"}`:   {"code", "letters, digits"},
+		`{"title":"x","url":"\ud83d"}`: {"url", "half"},
+	} {
+		s.api(http.MethodPatch, "/api/v1/links/abc", body).wantProblem(t, http.StatusBadRequest, "invalid", want[0], want[1])
+	}
+	s.api(http.MethodPatch, "/api/v1/links/abc", `{"code":"taken"}`).wantProblem(t, http.StatusConflict, "conflict", "code", "is taken")
+	s.api(http.MethodPost, "/api/v1/links", `{"url":"https://example.com","code":"taken"}`).
+		wantProblem(t, http.StatusConflict, "conflict", "code", "is taken")
+	after, err := s.store.Link(t.Context(), "abc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("a refused edit changed the link: %s", diff)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	s := openSite(t, web.Config{})
+	s.create(snip.NewLink{Code: "abc"})
+	for _, request := range []struct{ method, path string }{
+		{http.MethodGet, "/api/v1/links"},
+		{http.MethodPost, "/api/v1/links"},
+		{http.MethodGet, "/api/v1/links/abc"},
+		{http.MethodPatch, "/api/v1/links/abc"},
+		{http.MethodDelete, "/api/v1/links/abc"},
+		{http.MethodGet, "/api/v1/links/abc/stats"},
+		{http.MethodPost, "/shorten"}, // OpenShorten is false.
+	} {
+		for _, headers := range [][]string{
+			{},
+			{"Authorization", ""},
+			{"Authorization", "Bearer"},
+			{"Authorization", "Bearer "},
+			{"Authorization", "Bearer " + s.key + "x"},
+			{"Authorization", "Bearer " + strings.ToLower(s.key)},
+			{"Authorization", s.key},
+			{"Authorization", "Basic " + s.key},
+			{"Cookie", "key=" + s.key},
+		} {
+			path := request.path + "?key=" + s.key + "&access_token=" + s.key
+			got := s.do(request.method, path, `{"url":"https://example.com"}`, append(headers, "Content-Type", "application/json")...)
+			got.wantProblem(t, http.StatusUnauthorized, "forbidden", "", "key")
+			got.wantHeader(t, "WWW-Authenticate", `Bearer realm="snip"`)
+			if strings.Contains(got.body, s.key) {
+				t.Error("the answer holds the key")
+			}
+		}
+	}
+	for _, value := range []string{"Bearer " + s.key, "bearer " + s.key} {
+		s.do(http.MethodGet, "/api/v1/links/abc", "", "Authorization", value).want(t, http.StatusOK)
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, open := range []bool{true, false} {
+		s := openSite(t, web.Config{OpenShorten: open})
+		headers := []string{"Content-Type", "application/json"}
+		if !open {
+			headers = append(headers, "Authorization", "Bearer "+s.key)
+		}
+		got := s.do(http.MethodPost, "/shorten", `{"url":"https://example.com/"}`, headers...)
+		got.want(t, http.StatusCreated)
+		code := got.field(t, "code")
+		// Without a public address it is the one that the request came to.
+		got.wantJSON(t, map[string]any{"code": code, "short_url": "http://example.com/" + code, "url": "https://example.com/"})
+		s.visit("/"+code).wantRedirect(t, "https://example.com/")
+	}
+}
+
+func TestList(t *testing.T) {
+	s := openSite(t, web.Config{})
+	for n := range 5 {
+		s.create(snip.NewLink{Code: fmt.Sprintf("c%d", n+1)})
+	}
+	var list struct {
+		Links []struct{ Code string }
+		Next  int64
+	}
+	var pages []string
+	path := "/api/v1/links?limit=2"
+	for path != "" {
+		got := s.api(http.MethodGet, path, "")
+		got.want(t, http.StatusOK)
+		list.Links, list.Next = nil, 0
+		got.decode(t, &list)
+		codes := ""
+		for _, l := range list.Links {
+			codes += l.Code
+		}
+		pages = append(pages, codes)
+		path = ""
+		if list.Next != 0 {
+			path = fmt.Sprintf("/api/v1/links?limit=2&after=%d", list.Next)
+		}
+	}
+	if diff := cmp.Diff([]string{"c5c4", "c3c2", "c1"}, pages); diff != "" {
+		t.Error(diff)
+	}
+	for query, field := range map[string]string{
+		"limit=0": "limit", "limit=1001": "limit", "limit=-1": "limit", "limit=x": "limit", "limit=1.5": "limit", "limit=0x10": "limit",
+		"after=0": "after", "after=-1": "after", "after=x": "after", "after=9223372036854775808": "after",
+	} {
+		s.api(http.MethodGet, "/api/v1/links?"+query, "").
+			wantProblem(t, http.StatusBadRequest, "invalid", field, "Must be a whole number")
+	}
+	s.api(http.MethodGet, "/api/v1/links?limit=1000&after=9223372036854775807", "").want(t, http.StatusOK, "c5", "c1")
+}
+
+func TestStats(t *testing.T) {
+	upTo := time.Date(2026, 11, 29, 13, 0, 0, 500_000_000, time.FixedZone("", 3600))
+	var progressErr error
+	s := openSite(t, web.Config{Progress: func(context.Context) (time.Time, int64, error) { return upTo, 7, progressErr }})
+	s.create(snip.NewLink{Code: "abc"})
+	want := map[string]any{
+		"code": "abc", "clicks": 0.0, "human_clicks": 0.0, "slots": []any{}, "counted_up_to": "2026-11-29T12:00:00.5Z", "dropped": 7.0,
+	}
+	s.api(http.MethodGet, "/api/v1/links/abc/stats", "").wantJSON(t, want)
+	want["counted_up_to"] = nil
+	progressErr = errors.New("engine away")
+	s.api(http.MethodGet, "/api/v1/links/abc/stats", "").wantJSON(t, want)
+	progressErr, upTo = nil, time.Time{} // Unknown as well.
+	s.api(http.MethodGet, "/api/v1/links/abc/stats", "").wantJSON(t, want)
+
+	counted := &keeper{stats: snip.Stats{
+		Link: snip.Link{Code: "abc"}, Clicks: 3, HumanClicks: 2,
+		Slots: []snip.SlotCount{{Start: time.Unix(900, 0).UTC(), Clicks: 3, HumanClicks: 2}},
+	}}
+	w := newServer(t, web.Config{Links: counted, Keys: anyKey{}, Notes: &notes{}})
+	do(t, w, http.MethodGet, "/api/v1/links/abc/stats", "", "Authorization", "Bearer k").wantJSON(t, map[string]any{
+		"code": "abc", "clicks": 3.0, "human_clicks": 2.0, "counted_up_to": nil, "dropped": 0.0,
+		"slots": []any{map[string]any{"start": "1970-01-01T00:15:00Z", "clicks": 3.0, "human_clicks": 2.0}},
+	})
+}
+
+func TestOtherMethods(t *testing.T) {
+	s := openSite(t, web.Config{Links: noLinks(t)})
+	for path, allow := range map[string]string{
+		"/shorten": "GET, HEAD, POST", "/api/v1/links": "GET, HEAD, POST",
+		"/api/v1/links/abc": "GET, HEAD, PATCH, DELETE", "/api/v1/links/abc/stats": "GET, HEAD",
+	} {
+		got := s.api(http.MethodPut, path, "")
+		got.wantProblem(t, http.StatusMethodNotAllowed, "invalid", "", "Accepted here are "+allow)
+		got.wantHeader(t, "Allow", allow)
+		options := s.do(http.MethodOptions, path, "")
+		options.want(t, http.StatusNoContent)
+		options.wantHeader(t, "Allow", allow)
+	}
+}
+
+// TestStoreThatFails: what is ours to mend is told to the log alone.
+func TestStoreThatFails(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{errAway, http.StatusServiceUnavailable, "unavailable"},
+		{errors.New("secret: table links is missing"), http.StatusInternalServerError, "internal"},
+		{&snip.Error{Code: snip.Unavailable, Message: "Away.", Cause: errors.New("secret")}, http.StatusServiceUnavailable, "unavailable"},
+	} {
+		w := newServer(t, web.Config{Links: &keeper{err: test.err}, Keys: anyKey{}, Notes: &notes{}, OpenShorten: true})
+		for path, method := range map[string]string{
+			"/shorten": http.MethodPost, "/api/v1/links": http.MethodPost, "/api/v1/links?limit=5": http.MethodGet,
+			"/api/v1/links/a": http.MethodGet, "/api/v1/links/b": http.MethodPatch, "/api/v1/links/c": http.MethodDelete,
+			"/api/v1/links/a/stats": http.MethodGet,
+		} {
+			got := do(t, w, method, path, `{"url":"https://example.com"}`, "Authorization", "Bearer k", "Content-Type", "application/json")
+			got.wantProblem(t, test.status, test.code, "", "")
+			if strings.Contains(got.body, "secret") {
+				t.Errorf("%s %s tells a secret: %s", method, path, got.body)
+			}
+			if test.status == http.StatusServiceUnavailable {
+				got.wantHeader(t, "Retry-After", "5")
+			}
+		}
+	}
+}
+
+// TestOtherSites: a page of another site cannot act with its visitor's browser.
+func TestOtherSites(t *testing.T) {
+	s := openSite(t, web.Config{OpenShorten: true, BaseURL: "https://sni.example"})
+	const form = "application/x-www-form-urlencoded"
+	for name, headers := range map[string][]string{
+		"cross-site":   {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
+		"same-site":    {"Sec-Fetch-Site", "same-site", "Origin", "https://evil.sni.example"},
+		"old browser":  {"Origin", "https://evil.example"},
+		"sandboxed":    {"Origin", "null"},
+		"another port": {"Origin", "http://example.com:81"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.do(http.MethodPost, "/shorten", "url=https://example.com", append(headers, "Content-Type", form)...).
+				wantProblem(t, http.StatusForbidden, "forbidden", "", "another site")
+			s.do(http.MethodPost, "/shorten", `{"url":"https://example.com"}`, append(headers, "Content-Type", "application/json")...).
+				wantProblem(t, http.StatusForbidden, "forbidden", "", "another site")
+		})
+	}
+	if links, err := s.store.ListLinks(t.Context(), snip.Page{Limit: 10}); err != nil || len(links) > 0 {
+		t.Errorf("%d links were made, %v", len(links), err)
+	}
+	for name, headers := range map[string][]string{
+		"own page":              {"Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"},
+		"own page behind proxy": {"Origin", "https://sni.example"},
+		"old browser":           {"Origin", "http://example.com"},
+		"program":               {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.do(http.MethodPost, "/shorten", "url=https://example.com", append(headers, "Content-Type", form)...).want(t, http.StatusCreated)
+		})
+	}
+}
+
+func TestConfig(t *testing.T) {
+	good := web.Config{Links: &keeper{}, Keys: anyKey{}, Notes: &notes{}}
+	for name, change := range map[string]func(*web.Config){
+		"Links":        func(c *web.Config) { c.Links = nil },
+		"Keys":         func(c *web.Config) { c.Keys = nil },
+		"Notes":        func(c *web.Config) { c.Notes = nil },
+		"CacheBytes":   func(c *web.Config) { c.CacheBytes = -1 },
+		"CacheUnknown": func(c *web.Config) { c.CacheUnknown = -1 },
+		"BaseURL":      func(c *web.Config) { c.BaseURL = "sni.example" },
+	} {
+		cfg := good
+		change(&cfg)
+		if _, err := web.New(cfg); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: New = %v, want an error that names it", name, err)
+		}
+	}
+	w, err := web.New(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+}
+
+// keeper takes every link, and answers with stats or err.
+type keeper struct {
+	last  snip.NewLink
+	stats snip.Stats
+	err   error
+}
+
+var _ snip.Links = (*keeper)(nil)
+
+func (k *keeper) CreateLink(_ context.Context, n snip.NewLink) (snip.Link, error) {
+	k.last = n
+	return snip.Link{ID: 1, Code: n.Code, Target: n.Target, Title: n.Title}, k.err
+}
+func (k *keeper) Link(context.Context, string) (snip.Link, error)           { return snip.Link{}, k.err }
+func (k *keeper) ListLinks(context.Context, snip.Page) ([]snip.Link, error) { return nil, k.err }
+func (k *keeper) EditLink(context.Context, string, snip.LinkEdit) (snip.Link, error) {
+	return snip.Link{}, k.err
+}
+func (k *keeper) DeleteLink(context.Context, string) error { return k.err }
+func (k *keeper) LinkStats(context.Context, string) (snip.Stats, error) {
+	return k.stats, k.err
+}
+
+// wantProblem checks an answer that is an error; a field or message of "" is any.
+func (a answer) wantProblem(t *testing.T, status int, code, field, message string) {
+	t.Helper()
+	a.want(t, status)
+	a.wantHeader(t, "Content-Type", "application/problem+json")
+	var p struct {
+		Title, Detail, Code string
+		Status              int
+		Errors              []struct{ Field, Message string }
+	}
+	a.decode(t, &p)
+	if p.Status != status || p.Code != code || p.Title != http.StatusText(status) || !strings.Contains(p.Detail, message) {
+		t.Errorf("problem %+v, want status %d, code %s, %q", p, status, code, message)
+	}
+	if field == "" {
+		return
+	}
+	if len(p.Errors) != 1 || p.Errors[0].Field != field || p.Errors[0].Message != p.Detail {
+		t.Errorf("fields %+v, want %s", p.Errors, field)
+	}
+}
+
+func (a answer) decode(t *testing.T, to any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), to); err != nil {
+		t.Fatalf("%v: %.300s", err, a.body)
+	}
+}
+
+func (a answer) wantJSON(t *testing.T, want map[string]any) {
+	t.Helper()
+	var got map[string]any
+	a.decode(t, &got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("status %d: %s", a.status, diff)
+	}
+}
+
+// field returns a field of a JSON answer that is text.
+func (a answer) field(t *testing.T, name string) string {
+	t.Helper()
+	var got map[string]any
+	a.decode(t, &got)
+	text, ok := got[name].(string)
+	if !ok {
+		t.Fatalf("no text %s in %.300s", name, a.body)
+	}
+	return text
+}
