@@ -19,6 +19,8 @@ const (
 	frameType
 	frameTime
 	frameHeaders
+
+	frameUnknown = ^byte(frameID | frameKey | frameType | frameTime | frameHeaders)
 )
 
 // AppendFrames adds the messages to dst in the form in which engines keep a batch:
@@ -105,7 +107,7 @@ type frames struct {
 }
 
 func (d *frames) next(m *Message) {
-	if len(d.b) == 0 {
+	if len(d.b) == 0 || d.b[0]&frameUnknown != 0 {
 		d.bad = true
 		return
 	}
