@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"snip/queue"
@@ -145,10 +147,9 @@ func (p *partition) seek(at queue.Position) (i, skip int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	for i, n := range p.entries {
-		if n.base != base {
-			continue
-		}
+	i, found := slices.BinarySearchFunc(p.entries, base, func(n entry, base uint64) int { return cmp.Compare(n.base, base) })
+	if found {
+		n := p.entries[i]
 		switch {
 		case n.check != check || at.Index < 0 || at.Index > n.count:
 			return 0, 0, fmt.Errorf("position %s: %w", at, queue.ErrPositionLost)
@@ -186,6 +187,7 @@ func (e *Engine) Trim(ctx context.Context, name string, p int, before queue.Posi
 	}
 	for len(part.entries) > 0 && part.entries[0].name() < before.Entry {
 		t.bytes -= int64(len(part.entries[0].frames))
+		part.entries[0] = entry{} // Its memory is still the slice's.
 		part.entries = part.entries[1:]
 	}
 	return nil
