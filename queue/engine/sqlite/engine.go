@@ -194,7 +194,23 @@ func (e *Engine) write(ctx context.Context, do func(ctx context.Context, tx *sql
 	if err != nil {
 		return err
 	}
-	return closed(f.Write(ctx, do))
+	err = f.Write(ctx, do)
+	if errors.Is(err, sqlitefile.ErrClosed) && e.isClosed() {
+		return queue.ErrClosed
+	}
+	if err != nil {
+		return err
+	}
+	// The write may have waited. In a file without a name it is lost, whatever the
+	// commit said.
+	info, err := os.Stat(e.cfg.Path)
+	if err != nil {
+		return fmt.Errorf("sqlite engine: file gone while it was written: %w", err)
+	}
+	if !os.SameFile(info, f.info) {
+		return fmt.Errorf("sqlite engine: %s was replaced while it was written", e.cfg.Path)
+	}
+	return nil
 }
 
 // read runs do in a transaction that sees one state of the file.
@@ -204,19 +220,20 @@ func (e *Engine) read(ctx context.Context, do func(ctx context.Context, tx *sql.
 		return err
 	}
 	tx, err := f.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil && ctx.Err() == nil && e.isClosed() {
+		return queue.ErrClosed
+	}
 	if err != nil {
-		return closed(err)
+		return err
 	}
 	defer tx.Rollback() // It only read.
 	return do(ctx, tx)
 }
 
-// closed says in the library's word that the file was closed under a call.
-func closed(err error) error {
-	if errors.Is(err, sqlitefile.ErrClosed) || err != nil && err.Error() == "sql: database is closed" {
-		return queue.ErrClosed
-	}
-	return err
+func (e *Engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
 }
 
 // uptime is the time since the host was booted, its sleep included. Nobody can set it.

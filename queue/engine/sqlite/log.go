@@ -276,8 +276,11 @@ func oldest(ctx context.Context, tx *sql.Tx, at partition) (int64, error) {
 	return at.appended, nil
 }
 
-// trimStep is how many entries one transaction forgets, so that others get the lock.
-const trimStep = 500
+// What one transaction forgets at most, so that others get the lock.
+const (
+	trimEntries = 500
+	trimBytes   = 4 << 20 // And the entry that passes it.
+)
 
 // Trim forgets entries that end before a position.
 func (e *Engine) Trim(ctx context.Context, name string, p int, before queue.Position) error {
@@ -287,43 +290,58 @@ func (e *Engine) Trim(ctx context.Context, name string, p int, before queue.Posi
 			return err
 		})
 	}
-	for {
-		n := 0
+	for more := true; more; {
 		err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-			n, err = trim(ctx, tx, name, p, before)
+			more, err = trim(ctx, tx, name, p, before)
 			return err
 		})
-		if err != nil || n < trimStep {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-func trim(ctx context.Context, tx *sql.Tx, name string, p int, before queue.Position) (int, error) {
+// trim takes one step, and tells whether there may be more to forget.
+func trim(ctx context.Context, tx *sql.Tx, name string, p int, before queue.Position) (bool, error) {
 	at, err := findPartition(ctx, tx, name, p)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	if _, _, err := seek(ctx, tx, at, before); err != nil {
-		return 0, err
+		return false, err
 	}
 	base, _, err := queue.ParseEntry(before.Entry)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
-	var last sql.NullInt64
-	var n int
-	var bytes int64
-	err = tx.QueryRowContext(ctx, `
-		SELECT MAX(base), COUNT(*), COALESCE(SUM(length(frames)), 0) FROM
-		(SELECT base, frames FROM entries WHERE part = $1 AND base < $2 ORDER BY base LIMIT $3)`,
-		at.part, int64(base), trimStep).Scan(&last, &n, &bytes)
+	last, n, bytes, err := oldestUpTo(ctx, tx, at.part, int64(base))
 	if err != nil || n == 0 {
-		return 0, err
+		return false, err
 	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM entries WHERE part = $1 AND base <= $2", at.part, last.Int64); err != nil {
-		return 0, err
+	if _, err := tx.ExecContext(ctx, "DELETE FROM entries WHERE part = $1 AND base <= $2", at.part, last); err != nil {
+		return false, err
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE topics SET bytes = bytes - $2 WHERE name = $1", name, bytes)
-	return n, err
+	return n == trimEntries || bytes >= trimBytes, err
+}
+
+// oldestUpTo finds the oldest entries before a base, as many as one step forgets.
+func oldestUpTo(ctx context.Context, tx *sql.Tx, part, base int64) (last int64, n int, bytes int64, err error) {
+	rows, err := tx.QueryContext(ctx, `
+		SELECT base, length(frames) FROM entries
+		WHERE part = $1 AND base < $2 ORDER BY base LIMIT $3`, part, base, trimEntries)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	defer rows.Close()
+	for bytes < trimBytes && rows.Next() {
+		var size int64
+		if err := rows.Scan(&last, &size); err != nil {
+			return 0, 0, 0, err
+		}
+		n++
+		bytes += size
+	}
+	return last, n, bytes, rows.Err()
 }
