@@ -99,6 +99,7 @@ func connect(path string, busy time.Duration, n int, readOnly bool) (*sql.DB, er
 	q.Add("_pragma", "foreign_keys(on)")
 	q.Add("_pragma", "cache_size(-8192)") // kB.
 	q.Add("_pragma", "temp_store(memory)")
+	q.Add("_pragma", "journal_size_limit(67108864)") // A long read makes the log large only once.
 	if readOnly {
 		q.Add("_pragma", "query_only(on)")
 	} else {
