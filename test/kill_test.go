@@ -2,7 +2,6 @@ package test
 
 import (
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -137,31 +136,4 @@ func TestKilledAndCopiedDirectoriesCountTheirOwn(t *testing.T) {
 	}
 	mustBalance(t, dir, vs, 0)
 	mustBalance(t, twin, twinVisits, 0)
-}
-
-func TestLogDeletedNothingNewIsSkipped(t *testing.T) {
-	dir, rnd := t.TempDir(), random(t)
-	before := &visits{}
-	p := start(t, "", dir)
-	codes := makeLinks(t, p, 5)
-	gather(t, before, rnd, codes, p).leaveAfter(500)
-	caughtUp(t, p)
-	p.stop()
-	counted := mustBalance(t, dir, before, 0)
-
-	for _, name := range []string{"log.db", "log.db-wal", "log.db-shm"} {
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	after := &visits{}
-	p = start(t, "", dir)
-	gather(t, after, rnd, codes, p).leaveAfter(500)
-	caughtUp(t, p)
-	p.stop()
-	b := readBooks(t, dir)
-	for code, a := range counted.links {
-		b.links[code] = b.links[code].since(a)
-	}
-	b.mustBalance(t, after, 0)
 }
