@@ -119,12 +119,6 @@ func newRequest(t *testing.T, path string) *http.Request {
 	return httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 }
 
-type answer struct {
-	status int
-	header http.Header
-	body   string
-}
-
 func do(t *testing.T, w *web.Server, method, path, body string, headers ...string) answer {
 	t.Helper()
 	return doContext(t.Context(), w, method, path, body, headers...)
@@ -138,35 +132,6 @@ func doContext(ctx context.Context, w *web.Server, method, path, body string, he
 	rec := httptest.NewRecorder()
 	w.Handler().ServeHTTP(rec, r)
 	return answer{rec.Code, rec.Result().Header, rec.Body.String()}
-}
-
-// wantRedirect checks that a visitor is sent to target.
-func (a answer) wantRedirect(t *testing.T, target string) {
-	t.Helper()
-	if got := a.header.Get("Location"); a.status != http.StatusTemporaryRedirect || got != target {
-		t.Errorf("status %d, Location %.100q, want 307, %.100q", a.status, got, target)
-	}
-}
-
-// want checks the status and that the body holds some text.
-func (a answer) want(t *testing.T, status int, texts ...string) {
-	t.Helper()
-	if a.status != status {
-		t.Errorf("status %d, want %d: %.300s", a.status, status, a.body)
-	}
-	for _, text := range texts {
-		if !strings.Contains(a.body, text) {
-			t.Errorf("body lacks %q: %.2000s", text, a.body)
-		}
-	}
-}
-
-// wantHeader checks one header.
-func (a answer) wantHeader(t *testing.T, name, value string) {
-	t.Helper()
-	if got := a.header.Get(name); got != value {
-		t.Errorf("%s: %q, want %q", name, got, value)
-	}
 }
 
 // serve puts a site on a port. Its client follows no redirect.
