@@ -40,7 +40,7 @@ type madePage struct{ ShortURL, Target string }
 // previewPage shows where a link leads.
 type previewPage struct {
 	ShortURL, Target, Title string
-	Location                template.URL // To follow the link by hand.
+	Follow                  template.HTMLAttr // The attribute href of where it leads.
 }
 
 // messagePage says why there is no more to see.
@@ -114,8 +114,9 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request, code string, ro
 			return
 		}
 	}
-	// Safe: a target was checked against the list of schemes before it was kept.
-	page.Location = template.URL(route.Location)
+	// As an URL the template would encode parts of it anew. It is safe: a target was
+	// checked against the list of schemes before it was kept.
+	page.Follow = template.HTMLAttr(`href="` + template.HTMLEscapeString(route.Location) + `"`)
 	s.page(w, http.StatusOK, s.pages.preview, page)
 }
 
