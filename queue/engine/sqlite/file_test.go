@@ -89,7 +89,7 @@ func change(t *testing.T, path string, do func(ctx context.Context, c *sql.Conn)
 	}
 }
 
-func exec(query string) func(context.Context, *sql.Conn) error {
+func statement(query string) func(context.Context, *sql.Conn) error {
 	return func(ctx context.Context, c *sql.Conn) error {
 		_, err := c.ExecContext(ctx, query)
 		return err
@@ -111,7 +111,7 @@ func TestOpenRefusesALaterSchema(t *testing.T) {
 	if err := open(t, sqlite.Config{Path: path}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	change(t, path, exec("PRAGMA user_version = 99"))
+	change(t, path, statement("PRAGMA user_version = 99"))
 	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}); err == nil || !strings.Contains(err.Error(), "99") {
 		t.Errorf("Open() of schema version 99 = %v, want an error that names it", err)
 	}
@@ -234,7 +234,7 @@ func TestRosterOfAnotherBootIsEmpty(t *testing.T) {
 	if err := e.Swap(t.Context(), "count", "orders", 0, []byte("roster")); err != nil {
 		t.Fatal(err)
 	}
-	change(t, path, exec("UPDATE rosters SET boot = 'another'"))
+	change(t, path, statement("UPDATE rosters SET boot = 'another'"))
 	roster, version, _, err := e.Roster(t.Context(), "count", "orders")
 	if err != nil || len(roster) > 0 || version != 1 {
 		t.Errorf("Roster() = %q, version %d, %v, want none under version 1", roster, version, err)
