@@ -129,4 +129,15 @@ func theBoundIsExact(s *suite) {
 	if got := s.stats("orders").Bytes; got != taken.Load()*size {
 		s.Errorf("%d bytes are counted, want %d", got, taken.Load()*size)
 	}
+
+	// The rest is filled as closely as can be.
+	before := s.stats("orders").Bytes
+	var least int64
+	for !s.fills(s.engine.Append(s.Context(), "orders", 0, queue.Batch{Messages: letters("x")})) {
+		now := s.stats("orders").Bytes
+		least, before = now-before, now
+	}
+	if before > bound || least > 0 && before+least <= bound {
+		s.Errorf("the topic is full at %d of %d bytes, and a small batch takes %d", before, int64(bound), least)
+	}
 }
