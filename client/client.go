@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"snip"
 	"snip/problem"
@@ -86,12 +87,17 @@ func (l link) link() snip.Link {
 }
 
 // fields is what a person may set. A nil field is left out, a zero expiry is null.
-func fields(code, target, title *string, expires *time.Time) map[string]any {
+func fields(code, target, title *string, expires *time.Time) (map[string]any, error) {
 	m := map[string]any{}
 	for name, value := range map[string]*string{"code": code, "url": target, "title": title} {
-		if value != nil {
-			m[name] = *value
+		if value == nil {
+			continue
 		}
+		// The encoder would send other characters in their place without a word.
+		if !utf8.ValidString(*value) {
+			return nil, &snip.Error{Code: snip.Invalid, Field: name, Message: "Is not valid UTF-8."}
+		}
+		m[name] = *value
 	}
 	if expires != nil {
 		m["expires_at"] = nil
@@ -99,33 +105,43 @@ func fields(code, target, title *string, expires *time.Time) map[string]any {
 			m["expires_at"] = *expires
 		}
 	}
-	return m
+	return m, nil
 }
 
-func newFields(n snip.NewLink) map[string]any {
-	m := fields(nil, &n.Target, nil, nil)
+func newFields(n snip.NewLink) (map[string]any, error) {
+	var code, title *string
+	var expires *time.Time
 	if n.Code != "" {
-		m["code"] = n.Code
+		code = &n.Code
 	}
 	if n.Title != "" {
-		m["title"] = n.Title
+		title = &n.Title
 	}
 	if !n.ExpiresAt.IsZero() {
-		m["expires_at"] = n.ExpiresAt
+		expires = &n.ExpiresAt
 	}
-	return m
+	return fields(code, &n.Target, title, expires)
 }
 
 // Shorten makes a link the simple way, which may need no key.
 func (c *Client) Shorten(ctx context.Context, n snip.NewLink) (Short, error) {
+	body, err := newFields(n)
+	if err != nil {
+		return Short{}, err
+	}
 	var s Short
-	return s, c.call(ctx, http.MethodPost, "/shorten", newFields(n), &s)
+	err = c.call(ctx, http.MethodPost, "/shorten", body, &s)
+	return s, err
 }
 
 // CreateLink makes a link.
 func (c *Client) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, error) {
+	body, err := newFields(n)
+	if err != nil {
+		return snip.Link{}, err
+	}
 	var l link
-	err := c.call(ctx, http.MethodPost, "/api/v1/links", newFields(n), &l)
+	err = c.call(ctx, http.MethodPost, "/api/v1/links", body, &l)
 	return l.link(), err
 }
 
@@ -160,8 +176,12 @@ func (c *Client) ListLinks(ctx context.Context, p snip.Page) ([]snip.Link, error
 
 // EditLink changes a link.
 func (c *Client) EditLink(ctx context.Context, code string, e snip.LinkEdit) (snip.Link, error) {
+	body, err := fields(e.Code, e.Target, e.Title, e.ExpiresAt)
+	if err != nil {
+		return snip.Link{}, err
+	}
 	var l link
-	err := c.call(ctx, http.MethodPatch, path(code), fields(e.Code, e.Target, e.Title, e.ExpiresAt), &l)
+	err = c.call(ctx, http.MethodPatch, path(code), body, &l)
 	return l.link(), err
 }
 
