@@ -74,8 +74,14 @@ func NewCount(cfg CountConfig) (*Count, error) {
 }
 
 // Run counts until ctx ends, and then on to the end of the topic within the drain
-// limit.
-func (c *Count) Run(ctx context.Context) error { return c.group.Run(ctx) }
+// limit. It always returns nil: that the other workers could not be told of its end
+// is only logged, for they find out within Session.
+func (c *Count) Run(ctx context.Context) error {
+	if err := c.group.Run(ctx); err != nil && c.cfg.Logger != nil {
+		c.cfg.Logger.Warn("the other workers were not told of the stop", "error", err)
+	}
+	return nil
+}
 
 // Counted returns how many clicks this process has counted.
 func (c *Count) Counted() int64 { return c.counted.Load() }
