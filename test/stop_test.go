@@ -1,7 +1,9 @@
 package test
 
 import (
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -82,4 +84,55 @@ func TestVisitorResetsAfterRedirectIsCounted(t *testing.T) {
 	if got := readBooks(t, dir).links[codes[0]].clicks; got != n {
 		t.Errorf("%d clicks after %d redirects", got, n)
 	}
+}
+
+// What cannot be drained within the limit waits on the disk for the next process.
+func TestStopEndsWithinItsLimit(t *testing.T) {
+	slow(t)
+	p, dir, vs, unlock := stuck(t, "SNIP_DRAIN=500ms")
+	p.stop()
+	unlock()
+	mustCountLater(t, dir, vs)
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	slow(t)
+	p, dir, vs, unlock := stuck(t, "SNIP_DRAIN=10m")
+	p.terminate()
+	eventually(t, "it is stopping", func() bool { return p.log.grep(`"msg":"stopping"`) != nil })
+	p.terminate()
+	eventually(t, "it has ended", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
+		t.Errorf("%s ended with %v, want by the second SIGTERM", p, p.cmd.ProcessState)
+	}
+	unlock()
+	mustCountLater(t, dir, vs)
+}
+
+// stuck returns a process that has clicks to drain and cannot, until unlock.
+func stuck(t *testing.T, env ...string) (p *process, dir string, vs *visits, unlock func()) {
+	t.Helper()
+	dir, vs = t.TempDir(), &visits{}
+	p = start(t, "", dir, env...)
+	codes := makeLinks(t, p, 1)
+	unlock = lockDatabase(t, filepath.Join(dir, "log.db"), false)
+	for range 10 {
+		mustRedirect(t, vs, p, codes[0])
+	}
+	return p, dir, vs, unlock
+}
+
+func mustCountLater(t *testing.T, dir string, vs *visits) {
+	t.Helper()
+	p := start(t, "", dir)
+	caughtUp(t, p)
+	p.stop()
+	mustBalance(t, dir, vs, 0)
 }
