@@ -3,6 +3,7 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,9 @@ func TestFormKeepsWhatWasTyped(t *testing.T) {
 				t.Errorf("%s holds %q, want %q", name, got, form.Get(name))
 			}
 			invalid, by := attribute(input, "aria-invalid"), attribute(input, "aria-describedby")
+			if (name == field) != has(input, "autofocus") {
+				t.Errorf("%s is wrong, and whether %s has the focus is, too", field, name)
+			}
 			if name != field {
 				if invalid != "" || by != "" {
 					t.Errorf("%s is marked as wrong: it is %s", name, field)
@@ -170,6 +174,10 @@ func attribute(n *html.Node, name string) string {
 		}
 	}
 	return ""
+}
+
+func has(n *html.Node, name string) bool {
+	return n != nil && slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
 func text(n *html.Node) string {
