@@ -20,7 +20,7 @@ type Record struct {
 const (
 	maxBatchMessages = 1000
 	maxBatchBytes    = 512 << 10
-	gatherTime       = 5 * time.Millisecond // How long the first message waits for others.
+	gatherTime       = 25 * time.Millisecond // How long the first message waits for others.
 	adoptEvery       = time.Second
 	appendLimit      = 10 * time.Second
 	maxLanes         = 8

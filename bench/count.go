@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"snip"
+	"snip/event"
+	"snip/queue"
+	"snip/queue/engine/sqlite"
+	"snip/store"
+	"snip/worker"
+)
+
+const (
+	countLinks  = 10_000
+	countClicks = 400_000 // In the topic before a measurement begins.
+	batchSize   = 1000
+)
+
+// count measures how fast one worker counts a backlog of clicks, exactly once, over
+// links that are popular by Zipf's law (1.1), against an UPDATE per click that is
+// committed alone, on the same kind of file, synced the same.
+func count(ctx context.Context, rounds int, length time.Duration) error {
+	return compare(ctx, rounds, length,
+		&contestant{name: "snip: topic, inbox, links, totals", measure: countBacklog},
+		&contestant{name: "one committed UPDATE per click", measure: updatePerClick})
+}
+
+// countBacklog takes as long as the backlog does.
+func countBacklog(ctx context.Context, _ time.Duration) (float64, error) {
+	dir, err := os.MkdirTemp("", "snip-bench")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	links, ids, err := makeLinks(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	defer links.Close()
+	log, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(dir, "log.db")})
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	topic := worker.ClicksTopic(0)
+	if err := fill(ctx, log, topic, ids); err != nil {
+		return 0, err
+	}
+	c, err := worker.NewCount(worker.CountConfig{Store: links, Engine: log, Roster: log, Topic: topic})
+	if err != nil {
+		return 0, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	began := time.Now()
+	go func() { ended <- c.Run(ctx) }()
+	for c.Counted() < countClicks && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(began)
+	stop()
+	if err := <-ended; err != nil {
+		return 0, err
+	}
+	var sum int64
+	if err := links.Read().QueryRow("SELECT SUM(clicks) FROM links").Scan(&sum); err != nil {
+		return 0, err
+	}
+	if sum != countClicks {
+		return 0, fmt.Errorf("counted %d clicks of %d", sum, countClicks)
+	}
+	return countClicks / took.Seconds(), nil
+}
+
+func makeLinks(ctx context.Context, dir string) (*store.Store, []int64, error) {
+	s, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, "snip.db")})
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := make([]int64, countLinks)
+	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		for i := range ids {
+			err := tx.QueryRowContext(ctx, `
+				INSERT INTO links (domain, code, url, title, created_at, updated_at)
+				VALUES ('', $1, 'https://example.com/', '', 0, 0) RETURNING id`, fmt.Sprintf("c%06d", i)).Scan(&ids[i])
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s, ids, err
+}
+
+func fill(ctx context.Context, log *sqlite.Engine, topic queue.TopicConfig, ids []int64) error {
+	if _, err := log.Declare(ctx, topic); err != nil {
+		return err
+	}
+	clicks, err := event.NewClicks()
+	if err != nil {
+		return err
+	}
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, uint64(len(ids)-1))
+	segments := make([]queue.SegmentID, topic.Partitions)
+	next := make([]uint64, topic.Partitions)
+	for i := range segments {
+		segments[i] = queue.NewSegmentID()
+	}
+	now := time.Now()
+	for n := 0; n < countClicks; n += batchSize {
+		p := n / batchSize % topic.Partitions
+		b := queue.Batch{Segment: segments[p], First: next[p]}
+		for range batchSize {
+			body, err := clicks.Append(nil, snip.Click{Link: ids[zipf.Uint64()], At: now})
+			if err != nil {
+				return err
+			}
+			b.Messages = append(b.Messages, queue.Message{Type: event.ClickType, Time: now, Body: body})
+		}
+		next[p] += batchSize
+		if err := log.Append(ctx, topic.Name, p, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updatePerClick is what most shorteners do.
+func updatePerClick(ctx context.Context, length time.Duration) (float64, error) {
+	dir, err := os.MkdirTemp("", "snip-bench")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	s, ids, err := makeLinks(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.Close(); err != nil {
+		return 0, err
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "snip.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	update, err := db.PrepareContext(ctx, "UPDATE links SET clicks = clicks + 1 WHERE id = $1")
+	if err != nil {
+		return 0, err
+	}
+	defer update.Close()
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, uint64(len(ids)-1))
+	n, began := 0, time.Now()
+	for ; time.Since(began) < length; n++ {
+		if _, err := update.ExecContext(ctx, ids[zipf.Uint64()]); err != nil {
+			return 0, err
+		}
+	}
+	return float64(n) / time.Since(began).Seconds(), nil
+}

@@ -1,0 +1,74 @@
+// Command bench measures Snip beside what it is compared with, in the same run and
+// in turns, since a shared machine is never twice as fast as it was. It prints the
+// median of each and their ratio.
+//
+//	go run . redirect   # Snip's redirects against a handler that answers a constant 307
+//	go run . count      # counted clicks against one committed UPDATE per click
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"time"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 5, "how often each is measured")
+	length := flag.Duration("time", 4*time.Second, "how long one measurement takes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, flag.Arg(0), *rounds, *length); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, name string, rounds int, length time.Duration) error {
+	fmt.Printf("%s, %s/%s, %d processors, %d rounds of %s\n",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), rounds, length)
+	switch name {
+	case "redirect":
+		return redirect(ctx, rounds, length)
+	case "count":
+		return count(ctx, rounds, length)
+	}
+	return fmt.Errorf("no benchmark %q: name redirect or count", name)
+}
+
+// contestant is one of those that are measured in turns.
+type contestant struct {
+	name    string
+	measure func(ctx context.Context, length time.Duration) (perSecond float64, err error)
+	got     []float64
+}
+
+// compare measures all in turns and prints each one's median, spread, and ratio to
+// the last, which is the reference.
+func compare(ctx context.Context, rounds int, length time.Duration, all ...*contestant) error {
+	for range rounds {
+		for _, c := range all {
+			n, err := c.measure(ctx, length)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			c.got = append(c.got, n)
+		}
+	}
+	reference := median(all[len(all)-1].got)
+	for _, c := range all {
+		fmt.Printf("%-44s %9.0f /s  (%.0f to %.0f)  ratio %.2f\n", c.name, median(c.got),
+			slices.Min(c.got), slices.Max(c.got), median(c.got)/reference)
+	}
+	return nil
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[len(x)/2]
+}
