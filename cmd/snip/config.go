@@ -49,7 +49,7 @@ func readConfig(environ []string, p parts) (config, error) {
 		FuncMap:     map[reflect.Type]env.ParserFunc{reflect.TypeFor[size](): parseSize},
 	})
 	if err != nil {
-		return c, &usageError{err}
+		return c, &usageError{named(err)}
 	}
 	if c.MetricsAddr == "" {
 		c.MetricsAddr = "127.0.0.1:8081"
@@ -62,6 +62,16 @@ func readConfig(environ []string, p parts) (config, error) {
 		return c, &usageError{err}
 	}
 	return c, nil
+}
+
+// named says which variable is wrong, where err only knows the field it is read into.
+func named(err error) error {
+	p, ok := errors.AsType[env.ParseError](err)
+	if !ok {
+		return err
+	}
+	field, _ := reflect.TypeFor[config]().FieldByName(p.Name)
+	return fmt.Errorf("%s: %w", field.Tag.Get("env"), p.Err)
 }
 
 func (c config) check() error {

@@ -111,7 +111,10 @@ func printTable(ctx context.Context, w io.Writer, links snip.Links) error {
 		_, err := fmt.Fprintf(t, "%s\t%d\t%s\n", l.Code, l.Clicks, l.Target)
 		return err
 	})
-	return errors.Join(err, t.Flush())
+	if err != nil {
+		return err // Part of a table would look like all of it.
+	}
+	return t.Flush()
 }
 
 // printLines prints an object per link, so that a long list can be worked on while
