@@ -5,7 +5,7 @@ FUZZTIME ?= 30s
 TORTURE  ?= Killed
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test torture race lint fuzz tidy build
+.PHONY: help run check test torture race bench lint fuzz tidy build
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ torture: ## kill the whole program 20 times where make test does it 3 times
 
 race: ## every test of the packages below test/ with the race detector
 	go test -race -count=1 -timeout 30m $$(go list ./... | grep -v '^snip/test$$')
+
+bench: ## redirects and counting beside what they are compared with
+	cd bench && go run . redirect && go run . count
 
 lint: ## golangci-lint, with .golangci.yml
 	go run $(GOLANGCI) run

@@ -109,7 +109,7 @@ func inChunks(ctx context.Context, tx *sql.Tx, statement string, rows []total) e
 			if full, err = tx.PrepareContext(ctx, text); err != nil {
 				return err
 			}
-			defer full.Close()
+			defer full.Close() //nolint:sqlclosecheck // In a loop, but reached once.
 		}
 		if _, err := full.ExecContext(ctx, args...); err != nil {
 			return err

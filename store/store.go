@@ -82,6 +82,12 @@ func (s *Store) Close() error {
 // after some write; a read transaction keeps to one such state, and must be short.
 func (s *Store) Read() *sql.DB { return s.file.Read() }
 
+// Ping reports whether links can be read.
+func (s *Store) Ping(ctx context.Context) error {
+	var n int
+	return s.failed("ping", s.file.Read().QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM links LIMIT 1) AS one").Scan(&n))
+}
+
 // Write runs fn in a transaction and returns once it is on disk. If fn returns an
 // error, nothing of it is kept, and that error is returned; if ctx ends while fn
 // runs, it is unknown whether it was kept. fn may share its transaction with others

@@ -3,12 +3,14 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"embed"
 	"fmt"
 	"html/template"
 	"mime"
 	"net/http"
 	"path"
+	"time"
 
 	"snip"
 	"snip/problem"
@@ -152,11 +154,20 @@ func (s *Server) robots(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("User-agent: *\nDisallow: /api/\nDisallow: /-/\n")) // Who is gone needs no answer.
 }
 
+// asset serves an embedded file. Browsers ask each time whether it is still the
+// same, so that a page of a new version never meets an old file.
 func (s *Server) asset(name string) http.Handler {
+	content, err := files.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // The name is not one of those that were embedded.
+	}
+	tag := fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(content))[:16])
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "public, max-age=3600")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-		http.ServeFileFS(w, r, files, "assets/"+name)
+		h := w.Header()
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", tag)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 	})
 }

@@ -123,8 +123,9 @@ func TestAssets(t *testing.T) {
 		got := s.visit(path)
 		got.want(t, http.StatusOK)
 		got.wantHeader(t, "Content-Type", kind)
-		got.wantHeader(t, "Cache-Control", "public, max-age=3600")
+		got.wantHeader(t, "Cache-Control", "no-cache")
 		got.wantHeader(t, "X-Content-Type-Options", "nosniff")
+		s.do(http.MethodGet, path, "", "If-None-Match", got.header.Get("ETag")).want(t, http.StatusNotModified)
 	}
 }
 

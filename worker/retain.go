@@ -23,7 +23,7 @@ func (c *Count) Retain(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.Run(ctx) // Its only error is nil: it reports and goes on.
+		_ = r.Run(ctx) // Its only error is nil: it reports and goes on.
 	}()
 	for {
 		select {

@@ -26,7 +26,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	case format == "json" || format == "auto" && !terminal:
 		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l})), nil
 	case format == "text" || format == "auto":
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: l, TimeFormat: time.TimeOnly, NoColor: !terminal})), nil
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: l, TimeFormat: time.TimeOnly, NoColor: !terminal})), nil
 	}
 	return nil, &usageError{fmt.Errorf("SNIP_LOG_FORMAT %q must be auto, text or json", format)}
 }

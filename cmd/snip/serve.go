@@ -174,7 +174,7 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	served := start(ctx, fail, func(context.Context) error {
 		if err := server.Serve(visitors); !errors.Is(err, http.ErrServerClosed) {
