@@ -243,6 +243,9 @@ func (w *work) finish(ctx context.Context) error {
 	if w.topic == (TopicID{}) {
 		return nil
 	}
+	// Not to leave costs the others a wait for the session, no more.
+	ctx, cancel := context.WithTimeout(ctx, max(g.cfg.Drain, time.Second))
+	defer cancel()
 	err := g.swap(ctx, func(r *roster, _ time.Duration) { r.leave(g.cfg.Member) })
 	if err != nil {
 		return fmt.Errorf("group %q: leave: %w", g.cfg.Name, err)
