@@ -31,6 +31,13 @@ var imports = []struct {
 		"server and client share it, so it knows neither",
 	},
 	{
+		"snip/visitor", []string{
+			"snip", "github.com/medama-io/go-useragent/...", "github.com/coregx/ahocorasick",
+			"github.com/oschwald/maxminddb-golang/v2",
+		},
+		"it makes of what is personal something that is not, and sees neither requests nor stores",
+	},
+	{
 		"snip/store", []string{"snip", "snip/internal/sqlitefile", "modernc.org/sqlite/...", "github.com/pressly/goose/v3"},
 		"links are kept without a word about queues: their only meeting point is a transaction",
 	},
