@@ -23,8 +23,10 @@ func ParseProxies(list []string) (Proxies, error) {
 			if err != nil {
 				return Proxies{}, fmt.Errorf("%q is neither an address nor a prefix such as 10.0.0.0/8", s)
 			}
-			addr = addr.Unmap()
 			prefix = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		if a, n := prefix.Addr(), prefix.Bits(); a.Is4In6() && n >= 96 {
+			prefix = netip.PrefixFrom(a.Unmap(), n-96)
 		}
 		p.trusted = append(p.trusted, prefix.Masked())
 	}
@@ -45,21 +47,37 @@ func (p Proxies) trust(a netip.Addr) bool {
 const maxHops = 32
 
 // Client returns the address of a visitor: that of the connection, or, if that is a
-// listed proxy, what the proxies say. Their lists are read from the right, where
-// each proxy adds who it was asked by; the first address that is no listed proxy's
-// is the visitor's, and what stands left of it is anybody's claim. Forwarded (RFC
-// 7239) is read if it is there, else X-Forwarded-For. Where an entry is no address,
-// the one that vouched for it is the last that is known. The result is not valid if
-// nothing is known.
+// listed proxy, what the proxies say in X-Forwarded-For or Forwarded (RFC 7239).
+// Their lists are read from the right, where each proxy adds who it was asked by;
+// the first address that is no listed proxy's is the visitor's, and what stands left
+// of it is anybody's claim. Where an entry is no address, the one that vouched for
+// it is the last that is known.
+//
+// A proxy writes one of the two headers and may pass the other on as a visitor made
+// it up. Nothing says which is which, so two that differ are both left alone, and
+// the connection's address stands. The result is not valid if nothing is known.
 func (p Proxies) Client(remoteAddr string, h http.Header) netip.Addr {
-	client := parseAddr(remoteAddr)
-	if len(p.trusted) == 0 || !p.trust(client) {
-		return client
+	peer := parseAddr(remoteAddr)
+	if len(p.trusted) == 0 || !p.trust(peer) {
+		return peer
 	}
-	lines, read := h["Forwarded"], forwardedFor
-	if len(lines) == 0 {
-		lines, read = h["X-Forwarded-For"], strings.TrimSpace
+	lists, elements := h["X-Forwarded-For"], h["Forwarded"]
+	switch {
+	case len(elements) == 0:
+		return p.follow(peer, lists, strings.TrimSpace)
+	case len(lists) == 0:
+		return p.follow(peer, elements, forwardedFor)
 	}
+	client := p.follow(peer, lists, strings.TrimSpace)
+	if client != p.follow(peer, elements, forwardedFor) {
+		return peer
+	}
+	return client
+}
+
+// follow goes from a proxy to who is behind it. Read returns the address as it
+// stands in an entry.
+func (p Proxies) follow(client netip.Addr, lines []string, read func(entry string) string) netip.Addr {
 	hops := 0
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest, more := lines[i], true; more; hops++ {

@@ -27,27 +27,37 @@ func TestClientAddress(t *testing.T) {
 		header http.Header
 		want   string
 	}{
-		"no proxy":                   {"192.0.2.7:4000", nil, "192.0.2.7"},
-		"no proxy, forged":           {"192.0.2.7:4000", http.Header{"X-Forwarded-For": {"8.8.8.8"}}, "192.0.2.7"},
-		"two proxies":                {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"192.0.2.7, 10.0.0.2"}}, "192.0.2.7"},
-		"forged left entry":          {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"8.8.8.8, 192.0.2.7"}}, "192.0.2.7"},
-		"two lines":                  {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"8.8.8.8", "192.0.2.7,10.0.0.2"}}, "192.0.2.7"},
-		"with a port":                {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"1.2.3.4:5678"}}, "1.2.3.4"},
-		"IPv6 with a port":           {"[::1]:80", http.Header{"X-Forwarded-For": {"[2001:db8::1]:80"}}, "2001:db8::1"},
-		"IPv6 with a zone":           {"[fe80::1%eth0]:80", nil, "fe80::1"},
-		"mapped IPv4":                {"[::ffff:10.0.0.1]:80", http.Header{"X-Forwarded-For": {"::ffff:192.0.2.7"}}, "192.0.2.7"},
-		"only proxies":               {"10.0.0.1:80", http.Header{"X-Forwarded-For": {"10.0.0.3, 10.0.0.2"}}, "10.0.0.3"},
-		"garbage":                    {"10.0.0.1:80", http.Header{"X-Forwarded-For": {"192.0.2.7, unknown"}}, "10.0.0.1"},
-		"garbage behind a proxy":     {"10.0.0.1:80", http.Header{"X-Forwarded-For": {"<script>, 10.0.0.2"}}, "10.0.0.2"},
-		"empty header":               {"10.0.0.1:80", http.Header{"X-Forwarded-For": {""}}, "10.0.0.1"},
-		"Forwarded":                  {"10.0.0.1:80", http.Header{"Forwarded": {`for=8.8.8.8, For="[2001:db8::17]:4711";proto=https`}}, "2001:db8::17"},
-		"Forwarded, obfuscated":      {"10.0.0.1:80", http.Header{"Forwarded": {"for=_hidden, for=10.0.0.2"}}, "10.0.0.2"},
-		"Forwarded before the other": {"10.0.0.1:80", http.Header{"Forwarded": {"for=192.0.2.7"}, "X-Forwarded-For": {"8.8.8.8"}}, "192.0.2.7"},
-		"no address at all":          {"", nil, "invalid IP"},
-		"a socket":                   {"@", http.Header{"X-Forwarded-For": {"192.0.2.7"}}, "invalid IP"},
+		"no proxy":                {"192.0.2.7:4000", nil, "192.0.2.7"},
+		"no proxy, forged":        {"192.0.2.7:4000", http.Header{"X-Forwarded-For": {"8.8.8.8"}}, "192.0.2.7"},
+		"two proxies":             {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"192.0.2.7, 10.0.0.2"}}, "192.0.2.7"},
+		"forged left entry":       {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"8.8.8.8, 192.0.2.7"}}, "192.0.2.7"},
+		"two lines":               {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"8.8.8.8", "192.0.2.7,10.0.0.2"}}, "192.0.2.7"},
+		"with a port":             {"10.0.0.1:4000", http.Header{"X-Forwarded-For": {"1.2.3.4:5678"}}, "1.2.3.4"},
+		"IPv6 with a port":        {"[::1]:80", http.Header{"X-Forwarded-For": {"[2001:db8::1]:80"}}, "2001:db8::1"},
+		"IPv6 with a zone":        {"[fe80::1%eth0]:80", nil, "fe80::1"},
+		"mapped IPv4":             {"[::ffff:10.0.0.1]:80", http.Header{"X-Forwarded-For": {"::ffff:192.0.2.7"}}, "192.0.2.7"},
+		"only proxies":            {"10.0.0.1:80", http.Header{"X-Forwarded-For": {"10.0.0.3, 10.0.0.2"}}, "10.0.0.3"},
+		"garbage":                 {"10.0.0.1:80", http.Header{"X-Forwarded-For": {"192.0.2.7, unknown"}}, "10.0.0.1"},
+		"garbage behind a proxy":  {"10.0.0.1:80", http.Header{"X-Forwarded-For": {"<script>, 10.0.0.2"}}, "10.0.0.2"},
+		"empty header":            {"10.0.0.1:80", http.Header{"X-Forwarded-For": {""}}, "10.0.0.1"},
+		"Forwarded":               {"10.0.0.1:80", http.Header{"Forwarded": {`for=8.8.8.8, For="[2001:db8::17]:4711";proto=https`}}, "2001:db8::17"},
+		"Forwarded, obfuscated":   {"10.0.0.1:80", http.Header{"Forwarded": {"for=_hidden, for=10.0.0.2"}}, "10.0.0.2"},
+		"both say the same":       {"10.0.0.1:80", http.Header{"Forwarded": {"for=192.0.2.7"}, "X-Forwarded-For": {"8.8.8.8, 192.0.2.7"}}, "192.0.2.7"},
+		"one passed on as forged": {"10.0.0.1:80", http.Header{"Forwarded": {"for=8.8.8.8"}, "X-Forwarded-For": {"192.0.2.7"}}, "10.0.0.1"},
+		"no address at all":       {"", nil, "invalid IP"},
+		"a socket":                {"@", http.Header{"X-Forwarded-For": {"192.0.2.7"}}, "invalid IP"},
 	} {
 		if got := behind.Client(c.remote, c.header); got.String() != c.want {
 			t.Errorf("%s: Client() = %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestMappedProxiesAreIPv4(t *testing.T) {
+	for _, proxy := range []string{"::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "10.0.0.1", " 10.0.0.1/8 "} {
+		got := proxies(t, proxy).Client("10.0.0.1:80", http.Header{"X-Forwarded-For": {"192.0.2.7"}})
+		if got != netip.MustParseAddr("192.0.2.7") {
+			t.Errorf("with proxy %q: %v", proxy, got)
 		}
 	}
 }
