@@ -24,14 +24,15 @@ func (r *Reader) readAgent(s string) agent {
 		return agent{class: class, browser: unknown, os: unknown, device: unknown}
 	}
 	parsed := r.parser.Parse(s)
-	a := agent{class: snip.Unknown, browser: app(s), os: osName(s, parsed.OS()), device: deviceName(s, parsed.Device())}
+	named := app(s)
+	a := agent{class: snip.Unknown, browser: named, os: osName(s, parsed.OS()), device: deviceName(s, parsed.Device())}
 	browserForm := strings.HasPrefix(s, "Mozilla/") || strings.HasPrefix(s, "Opera/")
-	if a.browser == "" {
+	if named == "" {
 		a.browser = parsed.Browser().String()
 	} else if !browserForm {
 		a.os, a.device = "", "" // The parser guesses.
 	}
-	if browserForm && a != (agent{class: snip.Unknown}) || app(s) != "" {
+	if browserForm && a != (agent{class: snip.Unknown}) || named != "" {
 		a.class = snip.Human
 	}
 	a.browser = cmp.Or(a.browser, unknown)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,14 +97,36 @@ func TestCountryAndRegion(t *testing.T) {
 	}
 }
 
+// journal is a log that is read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder // Protected by mu.
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// take returns what was logged since the last take.
+func (j *journal) take() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	defer j.text.Reset()
+	return j.text.String()
+}
+
+func logger(j *journal) *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+
 // TestDatabaseChanges goes through all that can happen to the file while a reader
 // runs, and waits until the reader has looked again.
 func TestDatabaseChanges(t *testing.T) {
 	swiss, french := database(t, "CH"), database(t, "FR")
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var j journal
 		name := filepath.Join(t.TempDir(), "city.mmdb")
-		r := open(t, visitor.Config{Database: name, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		r := open(t, visitor.Config{Database: name, Logger: logger(&j)})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- r.Run(ctx) }()
@@ -114,15 +137,14 @@ func TestDatabaseChanges(t *testing.T) {
 			if got := place(r, "1.2.3.4"); got != want {
 				t.Errorf("%s: %q, want %q", what, got, want)
 			}
-			if lines := strings.Count(log.String(), "\n"); logged == "" && lines > 0 || logged != "" && lines != 1 ||
-				!strings.Contains(log.String(), logged) {
-				t.Errorf("%s: logged %q, want one line with %q", what, log.String(), logged)
+			log := j.take()
+			if lines := strings.Count(log, "\n"); !strings.Contains(log, logged) || lines != min(1, len(logged)) {
+				t.Errorf("%s: logged %q, want %q once", what, log, logged)
 			}
-			log.Reset()
 			time.Sleep(20 * time.Second)
 			synctest.Wait()
-			if log.Len() > 0 {
-				t.Errorf("%s: logged again: %s", what, log.String())
+			if log := j.take(); log != "" {
+				t.Errorf("%s: logged again: %s", what, log)
 			}
 		}
 		step("missing", "unknown unknown", "no country database")
@@ -179,11 +201,17 @@ func TestDatabaseInTheSameTick(t *testing.T) {
 		change(swiss)
 		r := open(t, visitor.Config{Database: name})
 		change(french)
-		go func() { _ = r.Run(t.Context()) }()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Run(ctx) }()
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		if got := place(r, "1.2.3.4"); got != "FR FR-ZH" {
 			t.Errorf("%q, want FR FR-ZH", got)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Run() = %v, want nil", err)
 		}
 	})
 }
@@ -202,14 +230,14 @@ func TestDamagedDatabaseNeverPanics(t *testing.T) {
 			b = b[:i]
 		}
 		write(t, name, b)
-		var log bytes.Buffer
-		r := open(t, visitor.Config{Database: name, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		var j journal
+		r := open(t, visitor.Config{Database: name, Logger: logger(&j)})
 		for _, address := range []string{"1.2.3.4", "1.2.6.4", "2001:db8::1", "255.255.255.255"} {
 			if got := place(r, address); len(got) > len("unknown unknown") {
 				t.Errorf("byte %d: %q", i, got)
 			}
 		}
-		if strings.Contains(log.String(), "cannot be used") {
+		if strings.Contains(j.take(), "cannot be used") {
 			refused++
 		}
 	}

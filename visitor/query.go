@@ -65,12 +65,12 @@ func clean(s string, n int) string {
 		return c // Map turns bytes that are not UTF-8 into U+FFFD.
 	}, s))
 	if utf8.RuneCountInString(s) <= n {
-		return strings.Clone(s)
+		return s
 	}
 	runes := 0
 	for i := range s {
 		if runes == n {
-			return strings.Clone(strings.TrimSpace(s[:i]))
+			return strings.TrimSpace(s[:i])
 		}
 		runes++
 	}

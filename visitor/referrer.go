@@ -98,7 +98,7 @@ func hostOf(s string) string {
 	if !isHost(host) {
 		return ""
 	}
-	return strings.Clone(host)
+	return host
 }
 
 func isReferring(scheme string) bool {
