@@ -22,10 +22,34 @@ func (c Class) String() string {
 }
 
 // Click is one answered redirect as topic "clicks" carries it: it holds nothing
-// that tells who the visitor was.
+// that tells who the visitor was. Texts are "unknown" where nothing could be told,
+// Referrer and Campaign empty where there was none.
 type Click struct {
-	Link     int64
-	At       time.Time // To the microsecond.
-	Class    Class
-	Campaign string // utm_campaign, cut at 100 runes.
+	Link  int64
+	At    time.Time // To the microsecond.
+	Class Class
+
+	// Visitor tells the visitors of one UTC day apart. 0: not told. It is made with
+	// a salt that is erased two days later; from then on nobody can tell whose it was.
+	Visitor uint64
+
+	Browser  string
+	OS       string
+	Device   string
+	Referrer string // Host.
+	Medium   string
+	Language string
+	Country  string
+	Region   string
+	Campaign string
+}
+
+// Day returns the UTC day of a moment, in days since 1970.
+func Day(t time.Time) int64 {
+	const seconds = 24 * 60 * 60
+	day := t.Unix() / seconds
+	if t.Unix()%seconds < 0 {
+		day--
+	}
+	return day
 }
