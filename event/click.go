@@ -30,6 +30,15 @@ type record struct {
 	Link     int64  `avro:"link"`
 	At       int64  `avro:"at"`
 	Class    int    `avro:"class"`
+	Visitor  int64  `avro:"visitor"`
+	Browser  string `avro:"browser"`
+	OS       string `avro:"os"`
+	Device   string `avro:"device"`
+	Referrer string `avro:"referrer"`
+	Medium   string `avro:"medium"`
+	Language string `avro:"language"`
+	Country  string `avro:"country"`
+	Region   string `avro:"region"`
 	Campaign string `avro:"campaign"`
 }
 
@@ -50,7 +59,9 @@ func (e *Clicks) Append(dst []byte, c snip.Click) ([]byte, error) {
 	dst = append(dst, 0)
 	dst = binary.BigEndian.AppendUint32(dst, clickSchemaID)
 	return e.schema.AppendEncode(dst, &record{
-		Link: c.Link, At: c.At.UnixMicro(), Class: int(c.Class), Campaign: c.Campaign,
+		Link: c.Link, At: c.At.UnixMicro(), Class: int(c.Class), Visitor: int64(c.Visitor),
+		Browser: c.Browser, OS: c.OS, Device: c.Device, Referrer: c.Referrer, Medium: c.Medium,
+		Language: c.Language, Country: c.Country, Region: c.Region, Campaign: c.Campaign,
 	})
 }
 
@@ -67,6 +78,8 @@ func (e *Clicks) Decode(b []byte) (snip.Click, error) {
 		return snip.Click{}, errNotClick
 	}
 	return snip.Click{
-		Link: r.Link, At: time.UnixMicro(r.At).UTC(), Class: snip.Class(r.Class), Campaign: r.Campaign,
+		Link: r.Link, At: time.UnixMicro(r.At).UTC(), Class: snip.Class(r.Class), Visitor: uint64(r.Visitor),
+		Browser: r.Browser, OS: r.OS, Device: r.Device, Referrer: r.Referrer, Medium: r.Medium,
+		Language: r.Language, Country: r.Country, Region: r.Region, Campaign: r.Campaign,
 	}, nil
 }

@@ -21,7 +21,8 @@ func open(tb testing.TB) *event.Clicks {
 func TestRoundTrip(t *testing.T) {
 	e := open(t)
 	for _, c := range []snip.Click{
-		{Link: 1, At: time.Date(2026, 11, 29, 12, 0, 0, 123456000, time.UTC), Class: snip.Human, Campaign: "späte Ernte"},
+		{Link: 1, At: time.Date(2026, 11, 29, 12, 0, 0, 123456000, time.UTC), Class: snip.Bot, Visitor: 1<<64 - 1, Browser: "Firefox", OS: "Linux",
+			Device: "desktop", Referrer: "example.com", Medium: "other", Language: "de", Country: "CH", Region: "CH-ZH", Campaign: "späte Ernte"},
 		{Link: 1<<63 - 1, At: time.UnixMicro(-1).UTC()},
 	} {
 		b, err := e.Append(nil, c)
@@ -37,11 +38,11 @@ func TestRoundTrip(t *testing.T) {
 
 // The bytes are a contract: they stay in topics and are read by other programs.
 func TestWireFormat(t *testing.T) {
-	b, err := open(t).Append(nil, snip.Click{Link: 3, At: time.UnixMicro(1), Campaign: "a"})
+	b, err := open(t).Append(nil, snip.Click{Link: 3, At: time.UnixMicro(1), Visitor: 4, Campaign: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := hex.EncodeToString(b), "0000000001"+"06"+"02"+"00"+"0261"; got != want {
+	if got, want := hex.EncodeToString(b), "0000000001"+"06"+"02"+"00"+"08"+"0000000000000000"+"0261"; got != want {
 		t.Errorf("encoded click = %s, want %s", got, want)
 	}
 }
@@ -71,7 +72,8 @@ func FuzzDecode(f *testing.F) {
 
 func BenchmarkAppend(b *testing.B) {
 	e := open(b)
-	c := snip.Click{Link: 123456, At: time.UnixMicro(1e15), Campaign: "spring"}
+	c := snip.Click{Link: 123456, At: time.UnixMicro(1e15), Visitor: 1 << 60, Browser: "Firefox", OS: "Linux", Device: "desktop",
+		Referrer: "example.com", Medium: "other", Language: "de", Country: "CH", Region: "CH-ZH", Campaign: "spring"}
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
@@ -81,7 +83,8 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	e := open(b)
-	buf, _ := e.Append(nil, snip.Click{Link: 123456, At: time.UnixMicro(1e15), Campaign: "spring"})
+	buf, _ := e.Append(nil, snip.Click{Link: 123456, At: time.UnixMicro(1e15), Visitor: 1 << 60, Browser: "Firefox", OS: "Linux", Device: "desktop",
+		Referrer: "example.com", Medium: "other", Language: "de", Country: "CH", Region: "CH-ZH", Campaign: "spring"})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := e.Decode(buf); err != nil {
