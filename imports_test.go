@@ -43,7 +43,7 @@ var imports = []struct {
 	},
 	{
 		"snip/web", []string{
-			"snip", "snip/problem", "snip/event", "snip/queue", "snip/queue/spool",
+			"snip", "snip/problem", "snip/event", "snip/visitor", "snip/queue", "snip/queue/spool",
 			"github.com/maypok86/otter/v2", "github.com/prometheus/client_golang/...",
 		},
 		"a redirect knows no worker, no store and no engine: whatever keeps its interfaces can stand behind it",
@@ -58,7 +58,7 @@ var imports = []struct {
 	},
 	{
 		"snip/cmd/snip", []string{
-			"snip", "snip/client", "snip/store", "snip/web", "snip/worker", "snip/queue/engine/sqlite", "snip/queue/spool",
+			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/worker", "snip/queue/engine/sqlite", "snip/queue/spool",
 			"github.com/caarlos0/env/v11", "github.com/lmittmann/tint", "github.com/mattn/go-isatty",
 			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra",
 		},

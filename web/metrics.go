@@ -7,8 +7,7 @@ import (
 )
 
 type metrics struct {
-	redirects  map[snip.Outcome]prometheus.Counter // One for every outcome there is: read only.
-	unreadable prometheus.Counter
+	redirects map[snip.Outcome]prometheus.Counter // One for every outcome there is: read only.
 }
 
 // newMetrics labels with outcomes only: a code, a target or an address in a label
@@ -17,12 +16,7 @@ func newMetrics(r prometheus.Registerer, c *cache) *metrics {
 	redirects := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "snip_redirects_total", Help: "Visits to codes, by how they were answered.",
 	}, []string{"outcome"})
-	m := &metrics{
-		redirects: map[snip.Outcome]prometheus.Counter{},
-		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "snip_notes_unreadable_total", Help: "Notes of clicks that could not be read again: a fault in Snip.",
-		}),
-	}
+	m := &metrics{redirects: map[snip.Outcome]prometheus.Counter{}}
 	for _, o := range []snip.Outcome{
 		snip.OutcomeRedirect, snip.OutcomePreview, snip.OutcomeNotFound, snip.OutcomeGone,
 		snip.OutcomeOptions, snip.OutcomeMethod, snip.OutcomeUnavailable,
@@ -36,7 +30,7 @@ func newMetrics(r prometheus.Registerer, c *cache) *metrics {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return float64(size()) })
 	}
-	r.MustRegister(redirects, m.unreadable,
+	r.MustRegister(redirects,
 		entries("snip_cache_links", "Links kept in memory.", c.found.EstimatedSize),
 		entries("snip_cache_unknown", "Unknown codes kept in memory.", c.unknown.EstimatedSize))
 	return m

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net/http"
+	"net/netip"
 	"unicode/utf8"
 )
 
@@ -11,7 +12,7 @@ import (
 // machine: the shipper makes an event of it that does not tell who the visitor was.
 type Note struct {
 	Link      int64
-	Address   string // Host and port of the connection.
+	Address   string // Of the visitor, behind the proxies that are trusted; empty if unknown.
 	UserAgent string
 	Referrer  string
 	Language  string
@@ -21,7 +22,6 @@ type Note struct {
 
 // Limits in bytes. What is longer is cut.
 const (
-	maxAddress   = 64
 	maxUserAgent = 512
 	maxReferrer  = 1024
 	maxLanguage  = 128
@@ -34,19 +34,43 @@ const noteVersion = 1
 // appendNote adds the note of a request to dst: a version byte, the link's ID as a
 // signed varint, and the strings in the order of Note, each with its length before
 // it as an unsigned varint.
-func appendNote(dst []byte, link int64, r *http.Request) []byte {
+func (s *Server) appendNote(dst []byte, link int64, r *http.Request) []byte {
 	purpose := first(r.Header["Sec-Purpose"])
 	if purpose == "" {
 		purpose = first(r.Header["Purpose"])
 	}
 	dst = append(dst, noteVersion)
 	dst = binary.AppendVarint(dst, link)
-	dst = appendCut(dst, r.RemoteAddr, maxAddress)
+	if s.cfg.RespectPrivacy && wantsPrivacy(r.Header) {
+		// The user agent and the purpose tell people from programs, and are no one's.
+		dst = appendAddress(dst, netip.Addr{})
+		dst = appendCut(dst, first(r.Header["User-Agent"]), maxUserAgent)
+		dst = appendCut(dst, "", maxReferrer)
+		dst = appendCut(dst, "", maxLanguage)
+		dst = appendCut(dst, "", maxQuery)
+		return appendCut(dst, purpose, maxPurpose)
+	}
+	dst = appendAddress(dst, s.cfg.Proxies.Client(r.RemoteAddr, r.Header))
 	dst = appendCut(dst, first(r.Header["User-Agent"]), maxUserAgent)
 	dst = appendCut(dst, first(r.Header["Referer"]), maxReferrer)
 	dst = appendCut(dst, first(r.Header["Accept-Language"]), maxLanguage)
 	dst = appendCut(dst, r.URL.RawQuery, maxQuery)
 	return appendCut(dst, purpose, maxPurpose)
+}
+
+func wantsPrivacy(h http.Header) bool {
+	return first(h["Dnt"]) == "1" || first(h["Sec-Gpc"]) == "1"
+}
+
+// appendAddress writes the text of an address, which is shorter than 128 bytes.
+func appendAddress(dst []byte, a netip.Addr) []byte {
+	if !a.IsValid() {
+		return append(dst, 0)
+	}
+	at := len(dst)
+	dst = a.AppendTo(append(dst, 0))
+	dst[at] = byte(len(dst) - at - 1)
+	return dst
 }
 
 // first saves the look-up's canonical form: the keys above are in it.

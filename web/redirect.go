@@ -38,7 +38,7 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request, code string, prev
 		if !ok {
 			buf = new([]byte)
 		}
-		*buf = appendNote((*buf)[:0], e.link.Link, r)
+		*buf = s.appendNote((*buf)[:0], e.link.Link, r)
 		// An error is a note that was dropped, and the spool has counted it.
 		_ = s.cfg.Notes.Record(now, *buf)
 		s.buffers.Put(buf)

@@ -19,7 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"snip"
-	"snip/event"
 )
 
 // Keys checks the secrets that programs send.
@@ -47,6 +46,9 @@ type Config struct {
 	BaseURL     string // Public address without a slash at its end. Default: that of each request.
 	OpenShorten bool   // Anybody may POST /shorten.
 
+	Proxies        Proxies // Whose word about a visitor's address is taken. Default: nobody's.
+	RespectPrivacy bool    // Of visitors who send DNT or Sec-GPC only the user agent is noted.
+
 	CacheBytes   int64 // Bound of the links kept in memory. Default: 32 MiB.
 	CacheUnknown int   // Bound of the unknown codes kept in memory. Default: 10,000.
 
@@ -60,7 +62,6 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	cache   *cache
-	clicks  *event.Clicks
 	metrics *metrics
 	pages   *pages
 	buffers sync.Pool // Of *[]byte, for notes.
@@ -90,9 +91,6 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, log: cfg.Logger}
 	var err error
 	if s.cache, err = newCache(cfg); err != nil {
-		return nil, err
-	}
-	if s.clicks, err = event.NewClicks(); err != nil {
 		return nil, err
 	}
 	if s.pages, err = newPages(); err != nil {

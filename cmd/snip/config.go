@@ -25,6 +25,10 @@ type config struct {
 	OpenShorten *bool    `env:"SNIP_OPEN_SHORTEN"`
 	Schemes     []string `env:"SNIP_SCHEMES"`
 
+	TrustedProxies []string `env:"SNIP_TRUSTED_PROXIES"`
+	CountryDB      string   `env:"SNIP_COUNTRY_DB"`
+	RespectPrivacy bool     `env:"SNIP_RESPECT_PRIVACY"`
+
 	SpoolBytes        size          `env:"SNIP_SPOOL_BYTES" envDefault:"256MB"`
 	SpoolSegmentBytes size          `env:"SNIP_SPOOL_SEGMENT_BYTES" envDefault:"4MB"`
 	SpoolSync         time.Duration `env:"SNIP_SPOOL_SYNC" envDefault:"1s"`

@@ -16,6 +16,7 @@ import (
 	"snip/queue/engine/sqlite"
 	"snip/queue/spool"
 	"snip/store"
+	"snip/visitor"
 	"snip/web"
 	"snip/worker"
 )
@@ -162,10 +163,7 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 		return nil, err
 	}
 	spoolMetrics(registry, clicks)
-	site, err := web.New(web.Config{
-		Links: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read,
-		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Metrics: registry, Logger: log,
-	})
+	site, shipper, err := newSite(ctx, cfg, s, clicks, registry, log)
 	if err != nil {
 		return nil, errors.Join(err, clicks.Close())
 	}
@@ -183,8 +181,9 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 		return nil
 	})
 	shipped := start(ctx, fail, func(ctx context.Context) error {
-		return clicks.Ship(ctx, s.log, site.ClickMessage)
+		return clicks.Ship(ctx, s.log, shipper.Message)
 	})
+	refreshed := start(ctx, fail, shipper.Run)
 	log.Info("listening", "listener", "public", "addr", visitors.Addr().String())
 
 	stopVisitors := func() error {
@@ -199,9 +198,36 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 	}
 	stopSpool := func() error {
 		clicks.CloseIntake()
-		return errors.Join(shipped(), clicks.Close())
+		return errors.Join(shipped(), refreshed(), clicks.Close())
 	}
 	return []func() error{stopVisitors, stopSpool}, nil
+}
+
+// newSite makes what visitors meet, and the shipper that carries their clicks on.
+func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
+	registry prometheus.Registerer, log *slog.Logger,
+) (*web.Server, *web.Shipper, error) {
+	proxies, err := web.ParseProxies(cfg.TrustedProxies)
+	if err != nil {
+		return nil, nil, &usageError{fmt.Errorf("SNIP_TRUSTED_PROXIES: %w", err)}
+	}
+	site, err := web.New(web.Config{
+		Links: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read,
+		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy,
+		Metrics: registry, Logger: log,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	visitors, err := visitor.New(visitor.Config{Database: cfg.CountryDB, Logger: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	shipper, err := web.NewShipper(web.ShipperConfig{Visitors: visitors, Salts: s.links.Salts, Metrics: registry, Logger: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return site, shipper, shipper.Refresh(ctx)
 }
 
 func startWorker(ctx context.Context, count *worker.Count, fail context.CancelCauseFunc) func() error {
