@@ -32,7 +32,7 @@ var imports = []struct {
 	},
 	{
 		"snip/visitor", []string{
-			"snip", "github.com/medama-io/go-useragent/...", "github.com/coregx/ahocorasick",
+			"snip", "github.com/medama-io/go-useragent/...",
 			"github.com/oschwald/maxminddb-golang/v2",
 		},
 		"it makes of what is personal something that is not, and sees neither requests nor stores",

@@ -8,19 +8,21 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"github.com/coregx/ahocorasick"
-
 	"snip"
 )
 
 //go:embed data/crawlers.json
 var crawlerData []byte
 
-// crawlers tells programs by their user agents. One automaton finds literal parts
-// of all patterns in one pass; only the patterns of those found are tried.
+// crawlers tells programs by their user agents. Literal parts of all patterns are
+// found by their first two bytes, and only the patterns of those found are tried.
 type crawlers struct {
-	literals *ahocorasick.Automaton
-	patterns [][]pattern // By literal.
+	starts map[[2]byte][]*literal
+}
+
+type literal struct {
+	text     string
+	patterns []pattern
 }
 
 type pattern struct {
@@ -60,24 +62,16 @@ func newCrawlers() (*crawlers, error) {
 	if err := json.Unmarshal(crawlerData, &listed); err != nil {
 		return nil, err
 	}
-	c := &crawlers{}
-	var literals []string
-	index := map[string]int{}
+	c := &crawlers{starts: map[[2]byte][]*literal{}}
 	add := func(class snip.Class, expressions []string) error {
 		for _, e := range expressions {
 			parts, p, err := compile(class, e)
 			if err != nil {
 				return err
 			}
-			for _, literal := range parts {
-				i, ok := index[literal]
-				if !ok {
-					i = len(literals)
-					index[literal] = i
-					literals = append(literals, literal)
-					c.patterns = append(c.patterns, nil)
-				}
-				c.patterns[i] = append(c.patterns[i], p)
+			for _, text := range parts {
+				l := c.literal(text)
+				l.patterns = append(l.patterns, p)
 			}
 		}
 		return nil
@@ -91,22 +85,38 @@ func newCrawlers() (*crawlers, error) {
 			return nil, err
 		}
 	}
-	var err error
-	c.literals, err = ahocorasick.NewBuilder().AddStrings(literals).Build()
-	return c, err
+	return c, nil
+}
+
+// literal returns the literal of that text, of two bytes at least.
+func (c *crawlers) literal(text string) *literal {
+	start := [2]byte{text[0], text[1]}
+	for _, l := range c.starts[start] {
+		if l.text == text {
+			return l
+		}
+	}
+	l := &literal{text: text}
+	c.starts[start] = append(c.starts[start], l)
+	return l
 }
 
 // class returns Preview if any pattern of a preview matches, else Bot if any other
 // does.
 func (c *crawlers) class(agent string) (snip.Class, bool) {
 	class, found := snip.Bot, false
-	for _, m := range c.literals.FindAllOverlapping([]byte(agent)) {
-		for _, p := range c.patterns[m.PatternID] {
-			if found && (p.class == class || class == snip.Preview) {
+	for i := range max(0, len(agent)-1) {
+		for _, l := range c.starts[[2]byte{agent[i], agent[i+1]}] {
+			if !strings.HasPrefix(agent[i:], l.text) {
 				continue
 			}
-			if p.re == nil || p.re.MatchString(agent) {
-				class, found = p.class, true
+			for _, p := range l.patterns {
+				if found && (p.class == class || class == snip.Preview) {
+					continue
+				}
+				if p.re == nil || p.re.MatchString(agent) {
+					class, found = p.class, true
+				}
 			}
 		}
 	}

@@ -50,7 +50,7 @@ type Config struct {
 	RespectPrivacy bool    // Of visitors who send DNT or Sec-GPC only the user agent is noted.
 
 	CacheBytes   int64 // Bound of the links kept in memory. Default: 32 MiB.
-	CacheUnknown int   // Bound of the unknown codes kept in memory. Default: 10,000.
+	CacheUnknown int   // Bound of the unknown codes kept in memory. Default: 4,000.
 
 	Metrics prometheus.Registerer // Default: none.
 	Logger  *slog.Logger          // Default: none.
@@ -80,7 +80,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.CacheBytes = 32 << 20
 	}
 	if cfg.CacheUnknown == 0 {
-		cfg.CacheUnknown = 10_000
+		cfg.CacheUnknown = 4_000
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

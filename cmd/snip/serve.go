@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,6 +80,8 @@ func serve(ctx context.Context, cfg config, p parts, log *slog.Logger) (err erro
 		stops = append(stops, startWorker(ctx, s.count, fail))
 	}
 
+	// What was read to get ready took more memory than what is left of it.
+	debug.FreeOSMemory()
 	ops.ready.Store(true)
 	log.Info("ready", "version", version(), "data", cfg.DataDir)
 	<-ctx.Done()
