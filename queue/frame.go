@@ -33,6 +33,11 @@ const (
 //
 // A time outside the years 1678 to 2262 cannot be written in nanoseconds.
 func AppendFrames(dst []byte, messages []Message) []byte {
+	size := 1
+	for _, m := range messages {
+		size += len(m.ID) + len(m.Key) + len(m.Type) + len(m.Body) + 24 // Lengths and time, about.
+	}
+	dst = slices.Grow(dst, size)
 	dst = append(dst, frameVersion)
 	var before int64
 	for _, m := range messages {

@@ -1,24 +1,26 @@
 package visitor
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"net/netip"
 )
 
 // Hash returns a number that is the same for the same address and user agent, and
-// that tells nothing about them to whoever does not have the salt: 64 bits of
-// HMAC-SHA-256. It is 0, for nobody known, if the address is not valid or there is
-// no salt, and never otherwise.
+// that tells nothing about them to whoever does not have the salt: 64 bits of the
+// SHA-256 of salt, address and agent. Salts are all of one length, so that no two
+// inputs are the same text; and nobody sees the rest of the sum, so that none can be
+// continued from it. It is 0, for nobody known, if the address is not valid or there
+// is no salt, and never otherwise.
 func Hash(salt []byte, address netip.Addr, userAgent string) uint64 {
 	if len(salt) == 0 || !address.IsValid() {
 		return 0
 	}
-	h := hmac.New(sha256.New, salt)
+	text := make([]byte, 0, 512) // Stays on the stack for all but the longest agents.
+	text = append(text, salt...)
 	ip := address.As16() // An IPv4 address and its form in IPv6 are the same visitor's.
-	h.Write(ip[:])
-	h.Write([]byte(userAgent))
-	var sum [sha256.Size]byte
-	return max(1, binary.BigEndian.Uint64(h.Sum(sum[:0])))
+	text = append(text, ip[:]...)
+	text = append(text, userAgent...)
+	sum := sha256.Sum256(text)
+	return max(1, binary.BigEndian.Uint64(sum[:]))
 }

@@ -111,7 +111,8 @@ func (s *Shipper) Message(r spool.Record) queue.Message {
 	note, err := DecodeNote(r.Payload)
 	var body []byte
 	if err == nil {
-		body, err = s.clicks.Append(nil, s.click(note, r.At))
+		const usual = 128 // Bytes of an event.
+		body, err = s.clicks.Append(make([]byte, 0, usual), s.click(note, r.At))
 	}
 	if err != nil {
 		s.unreadable.Inc()

@@ -66,7 +66,11 @@ func (in *Inbox) Receive(ctx context.Context, tx *sql.Tx, d queue.Delivery) ([]q
 	if err := in.move(ctx, tx, d); err != nil {
 		return nil, err
 	}
-	var fresh []queue.Message
+	n := 0
+	for _, e := range d.Entries {
+		n += len(e.Messages)
+	}
+	fresh := make([]queue.Message, 0, n)
 	next := map[queue.SegmentID]uint64{}
 	for _, e := range d.Entries {
 		if e.Segment.IsZero() {
