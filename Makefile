@@ -2,7 +2,7 @@
 
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
-TORTURE  ?= Killed
+TORTURE  ?= Killed|Many
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test torture race bench lint fuzz tidy build

@@ -106,10 +106,10 @@ func inChunks(ctx context.Context, tx *sql.Tx, statement string, rows []total) e
 		}
 		if full == nil {
 			var err error
-			if full, err = tx.PrepareContext(ctx, text); err != nil {
+			if full, err = tx.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // Closed below, which it does not see.
 				return err
 			}
-			defer full.Close() //nolint:sqlclosecheck // In a loop, but reached once.
+			defer full.Close()
 		}
 		if _, err := full.ExecContext(ctx, args...); err != nil {
 			return err

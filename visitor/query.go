@@ -14,7 +14,7 @@ const maxCampaign = 100
 // cut. The first of each counts. Most queries have none and are not decoded.
 func readQuery(query string) (campaign, medium string) {
 	var hasCampaign, hasMedium bool
-	for query != "" && !(hasCampaign && hasMedium) {
+	for query != "" && (!hasCampaign || !hasMedium) {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
 		name, value, _ := strings.Cut(pair, "=")
