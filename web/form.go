@@ -15,7 +15,8 @@ func isForm(r *http.Request) bool {
 	return err == nil && t == "application/x-www-form-urlencoded"
 }
 
-// readForm reads the form of the home page, or of a program that sends one. What
+// readForm reads the form of the home page, or of a program that sends one. Nothing
+// is mended in silence: space that was pasted along is refused with its reason. What
 // was typed is returned with an error, too, for the page to show it again.
 func readForm(w http.ResponseWriter, r *http.Request) (n snip.NewLink, err error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -35,8 +36,7 @@ func readForm(w http.ResponseWriter, r *http.Request) (n snip.NewLink, err error
 		case len(values) > 1:
 			err = &snip.Error{Code: snip.Invalid, Field: name, Message: "Is there more than once."}
 		default:
-			// Pasted text often brings space around it, which no field can have.
-			*to = strings.TrimSpace(values[0])
+			*to = values[0]
 		}
 	}
 	return n, err

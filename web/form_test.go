@@ -3,6 +3,7 @@ package web_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestForm(t *testing.T) {
 	}{
 		"page":            {page, "url=https://a.example/&code=", 201, []string{"<h1>", "/made", "https://a.example/"}},
 		"program":         {program, "url=https://a.example/", 201, []string{`"code":"made"`, `"url":"https://a.example/"`}},
-		"pasted space":    {program, "url=+https://a.example/%0A", 201, []string{`"url":"https://a.example/"`}},
+		"as it was typed": {program, "url=+https://a.example/%0A", 201, []string{`"url":" https://a.example/\n"`}}, // The store's rules refuse it.
 		"JSON, no header": {program, `{"url":"https://a.example/?a=b"}`, 400, []string{`"Content-Type"`}},
 		"unknown field":   {program, "url=https://a.example/&uri=x", 400, []string{`"field":"uri"`}},
 		"field twice":     {program, "url=https://a.example/&url=https://b.example/", 400, []string{`"field":"url"`}},
@@ -46,6 +47,22 @@ func TestForm(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFormRefusesPastedSpace: it is neither kept nor taken away, and the reason
+// stands at its field.
+func TestFormRefusesPastedSpace(t *testing.T) {
+	s := openSite(t, web.Config{OpenShorten: true})
+	for field, values := range map[string]url.Values{
+		"url":  {"url": {" https://a.example/"}},
+		"code": {"url": {"https://a.example/"}, "code": {"abc "}},
+	} {
+		got := s.form(values)
+		got.want(t, http.StatusBadRequest)
+		if !strings.Contains(got.body, `id="`+field+`-wrong"`) {
+			t.Errorf("space in %s: no reason at the field: %s", field, got.body)
+		}
 	}
 }
 
