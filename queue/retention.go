@@ -56,7 +56,11 @@ func (r Retention) Pass(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("retention of topic %q: %w", r.Topic, err)
 	}
-	for p := range stats.Partitions {
+	for p, part := range stats.Partitions {
+		// Mostly nothing is old or in the way, and then nothing need be read.
+		if !full(stats) && !part.Oldest.Before(r.cutoff()) {
+			continue
+		}
 		if err := r.partition(ctx, stats.ID, p); err != nil {
 			return fmt.Errorf("retention of topic %q: partition %d: %w", r.Topic, p, err)
 		}
@@ -76,23 +80,19 @@ func (r Retention) partition(ctx context.Context, topic TopicID, p int) error {
 		}
 		return err
 	}
-	now := time.Now
-	if r.Now != nil {
-		now = r.Now
-	}
-	cutoff := now().Add(-cmp.Or(r.MaxAge, 7*24*time.Hour))
+	cutoff := r.cutoff()
 	for {
 		entries, err := r.Engine.Read(ctx, r.Topic, p, Position{}, retentionStep)
 		if err != nil {
 			return err
 		}
-		full, err := r.full(ctx)
+		stats, err := r.Engine.Stats(ctx, r.Topic)
 		if err != nil {
 			return err
 		}
 		var before Position
 		for _, e := range entries {
-			if e.Next.Compare(waits) > 0 || !full && !e.Messages[len(e.Messages)-1].Time.Before(cutoff) {
+			if e.Next.Compare(waits) > 0 || !full(stats) && !e.Messages[len(e.Messages)-1].Time.Before(cutoff) {
 				break
 			}
 			before = e.Next
@@ -108,7 +108,13 @@ func (r Retention) partition(ctx context.Context, topic TopicID, p int) error {
 	}
 }
 
-func (r Retention) full(ctx context.Context) (bool, error) {
-	stats, err := r.Engine.Stats(ctx, r.Topic)
-	return stats.Bytes > stats.MaxBytes/4*3, err
+// cutoff is the time before which a message is old.
+func (r Retention) cutoff() time.Time {
+	now := time.Now
+	if r.Now != nil {
+		now = r.Now
+	}
+	return now().Add(-cmp.Or(r.MaxAge, 7*24*time.Hour))
 }
+
+func full(s TopicStats) bool { return s.Bytes > s.MaxBytes/4*3 }
