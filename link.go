@@ -60,28 +60,4 @@ type Links interface {
 	EditLink(ctx context.Context, code string, e LinkEdit) (Link, error)
 	// DeleteLink removes one and all that was counted for it.
 	DeleteLink(ctx context.Context, code string) error
-	// LinkStats returns what was counted.
-	LinkStats(ctx context.Context, code string) (Stats, error)
-}
-
-// Slot is the step in which clicks are counted over time: 15 minutes, the largest
-// that divides the offset of every time zone in use.
-const Slot = 15 * time.Minute
-
-// Stats is what was counted for one link. Clicks is the sum of Slots.
-type Stats struct {
-	Link        Link
-	Clicks      int64
-	HumanClicks int64
-	Slots       []SlotCount // Those with a click, oldest first.
-
-	CountedUpTo time.Time // Every click answered before it is in the figures, or was dropped. Zero: unknown.
-	Dropped     int64     // Clicks of the whole instance that could not be kept, ever.
-}
-
-// SlotCount is what was counted in the Slot that starts at Start.
-type SlotCount struct {
-	Start       time.Time
-	Clicks      int64
-	HumanClicks int64
 }
