@@ -31,6 +31,10 @@ var imports = []struct {
 		"server and client share it, so it knows neither",
 	},
 	{
+		"snip/wire", []string{"snip"},
+		"server and client share how answers are written, so it knows neither",
+	},
+	{
 		"snip/visitor", []string{
 			"snip", "github.com/medama-io/go-useragent/...",
 			"github.com/oschwald/maxminddb-golang/v2",
@@ -43,7 +47,7 @@ var imports = []struct {
 	},
 	{
 		"snip/web", []string{
-			"snip", "snip/problem", "snip/event", "snip/visitor", "snip/queue", "snip/queue/spool",
+			"snip", "snip/problem", "snip/wire", "snip/event", "snip/visitor", "snip/queue", "snip/queue/spool",
 			"github.com/maypok86/otter/v2", "github.com/prometheus/client_golang/...",
 		},
 		"a redirect knows no worker, no store and no engine: whatever keeps its interfaces can stand behind it",
@@ -53,12 +57,12 @@ var imports = []struct {
 		"stopping every worker changes nothing for the web, and any engine can feed it",
 	},
 	{
-		"snip/client", []string{"snip", "snip/problem"},
+		"snip/client", []string{"snip", "snip/problem", "snip/wire"},
 		"a program that talks to a server links no server",
 	},
 	{
 		"snip/cmd/snip", []string{
-			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/worker", "snip/queue/engine/sqlite", "snip/queue/spool",
+			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker", "snip/queue/engine/sqlite", "snip/queue/spool",
 			"github.com/caarlos0/env/v11", "github.com/lmittmann/tint", "github.com/mattn/go-isatty",
 			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra",
 		},

@@ -11,31 +11,11 @@ import (
 
 	"snip"
 	"snip/problem"
+	"snip/wire"
 )
 
-// linkJSON is how the API writes a link.
-type linkJSON struct {
-	ID          int64      `json:"id"`
-	Code        string     `json:"code"`
-	ShortURL    string     `json:"short_url"`
-	Target      string     `json:"url"`
-	Title       string     `json:"title"`
-	ExpiresAt   *time.Time `json:"expires_at"`
-	CreatedAt   time.Time  `json:"created_at"`
-	UpdatedAt   time.Time  `json:"updated_at"`
-	Clicks      int64      `json:"clicks"`
-	HumanClicks int64      `json:"human_clicks"`
-}
-
-func (s *Server) linkJSON(r *http.Request, l snip.Link) linkJSON {
-	j := linkJSON{
-		ID: l.ID, Code: l.Code, ShortURL: s.shortURL(r, l.Code), Target: l.Target, Title: l.Title,
-		CreatedAt: l.CreatedAt, UpdatedAt: l.UpdatedAt, Clicks: l.Clicks, HumanClicks: l.HumanClicks,
-	}
-	if !l.ExpiresAt.IsZero() {
-		j.ExpiresAt = &l.ExpiresAt
-	}
-	return j
+func (s *Server) linkJSON(r *http.Request, l snip.Link) wire.Link {
+	return wire.LinkOf(l, s.shortURL(r, l.Code))
 }
 
 // shortURL is where a code is followed: at the public address, or else where the
@@ -123,10 +103,11 @@ func (s *Server) getLink(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) listLinks(w http.ResponseWriter, r *http.Request) {
 	p := snip.Page{Limit: 100}
-	limit, err := number(r, "limit", 1, 1000, int64(p.Limit))
+	query := r.URL.Query()
+	limit, err := number(query, "limit", 1, 1000, int64(p.Limit))
 	if err == nil {
 		p.Limit = int(limit)
-		p.After, err = number(r, "after", 1, 1<<63-1, 0)
+		p.After, err = number(query, "after", 1, 1<<63-1, 0)
 	}
 	var links []snip.Link
 	if err == nil {
@@ -137,10 +118,10 @@ func (s *Server) listLinks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := struct {
-		Links []linkJSON `json:"links"`
+		Links []wire.Link `json:"links"`
 		// Next is what to ask for as after; 0 at the end.
 		Next int64 `json:"next,omitempty"`
-	}{Links: make([]linkJSON, len(links))}
+	}{Links: make([]wire.Link, len(links))}
 	for i, l := range links {
 		list.Links[i] = s.linkJSON(r, l)
 	}
@@ -151,12 +132,11 @@ func (s *Server) listLinks(w http.ResponseWriter, r *http.Request) {
 }
 
 // number reads a parameter of the query.
-func number(r *http.Request, name string, least, most, otherwise int64) (int64, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
+func number(query url.Values, name string, least, most, otherwise int64) (int64, error) {
+	if !query.Has(name) {
 		return otherwise, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(query.Get(name), 10, 64)
 	if err != nil || n < least || n > most {
 		return 0, &snip.Error{
 			Code: snip.Invalid, Field: name,
@@ -200,44 +180,6 @@ func (s *Server) deleteLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Server) linkStats(w http.ResponseWriter, r *http.Request) {
-	// Up to when it is counted is asked first: what is counted meanwhile does no harm.
-	var upTo *time.Time
-	var dropped int64
-	if s.cfg.Progress != nil {
-		t, n, err := s.cfg.Progress(r.Context())
-		if err != nil {
-			s.log.Warn("how far clicks are counted is unknown", "error", err)
-		} else if !t.IsZero() {
-			t = t.UTC()
-			upTo = &t
-		}
-		dropped = n
-	}
-	st, err := s.cfg.Links.LinkStats(r.Context(), r.PathValue("code"))
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	type slot struct {
-		Start       time.Time `json:"start"`
-		Clicks      int64     `json:"clicks"`
-		HumanClicks int64     `json:"human_clicks"`
-	}
-	out := struct {
-		Code        string     `json:"code"`
-		Clicks      int64      `json:"clicks"`
-		HumanClicks int64      `json:"human_clicks"`
-		Slots       []slot     `json:"slots"`
-		CountedUpTo *time.Time `json:"counted_up_to"`
-		Dropped     int64      `json:"dropped"`
-	}{st.Link.Code, st.Clicks, st.HumanClicks, make([]slot, len(st.Slots)), upTo, dropped}
-	for i, one := range st.Slots {
-		out.Slots[i] = slot(one)
-	}
-	s.json(w, http.StatusOK, out)
 }
 
 // withKey lets a request through that has a key.

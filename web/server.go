@@ -33,15 +33,24 @@ type Notes interface {
 	Record(at time.Time, note []byte) error
 }
 
-// Config is what a server is made of. Links, Keys and Notes must be set.
+// Config is what a server is made of. Links, Stats, Keys and Notes must be set.
 type Config struct {
 	Links snip.Links
+	Stats snip.Statistics
 	Keys  Keys
 	Notes Notes
 
 	// Progress tells up to when clicks are counted, and how many were dropped, ever.
 	// Default: unknown, and none.
 	Progress func(ctx context.Context) (countedUpTo time.Time, dropped int64, err error)
+
+	// Zone is where the days of statistics begin and end unless a question names
+	// another. It must have an IANA name. Default: UTC.
+	Zone *time.Location
+
+	// Unknown gets the report of unknown codes, for as long as Run runs. Default: there
+	// is none.
+	Unknown UnknownCodes
 
 	BaseURL     string // Public address without a slash at its end. Default: that of each request.
 	OpenShorten bool   // Anybody may POST /shorten.
@@ -62,6 +71,7 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	cache   *cache
+	unknown *unknown // Nil: there is no report.
 	metrics *metrics
 	pages   *pages
 	buffers sync.Pool // Of *[]byte, for notes.
@@ -70,8 +80,14 @@ type Server struct {
 
 // New makes a server. It does no I/O.
 func New(cfg Config) (*Server, error) {
-	if cfg.Links == nil || cfg.Keys == nil || cfg.Notes == nil {
-		return nil, errors.New("web: Links, Keys and Notes must be set")
+	if cfg.Links == nil || cfg.Stats == nil || cfg.Keys == nil || cfg.Notes == nil {
+		return nil, errors.New("web: Links, Stats, Keys and Notes must be set")
+	}
+	if cfg.Zone == nil {
+		cfg.Zone = time.UTC
+	}
+	if name := cfg.Zone.String(); name == "" || name == "Local" {
+		return nil, fmt.Errorf("web: Zone is named %q, must have an IANA name such as Europe/Berlin", name)
 	}
 	if cfg.CacheBytes < 0 || cfg.CacheUnknown < 0 {
 		return nil, errors.New("web: CacheBytes and CacheUnknown must not be negative")
@@ -97,6 +113,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(cfg.Metrics, s.cache)
+	s.unknown = newUnknown(cfg)
 	if s.mux, err = s.routes(); err != nil {
 		return nil, err
 	}
@@ -120,16 +137,22 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("PATCH /api/v1/links/{code}", s.withKey(s.editLink))
 	mux.HandleFunc("DELETE /api/v1/links/{code}", s.withKey(s.deleteLink))
 	mux.HandleFunc("GET /api/v1/links/{code}/stats", s.withKey(s.linkStats))
+	mux.HandleFunc("GET /api/v1/stats", s.withKey(s.allStats))
+	mux.HandleFunc("GET /api/v1/stats/links", s.withKey(s.popularLinks))
+	mux.HandleFunc("GET /api/v1/stats/unknown-codes", s.withKey(s.unknownCodes))
 	mux.HandleFunc("GET /robots.txt", s.robots)
 	mux.Handle("GET /favicon.ico", s.asset("favicon.svg"))
 	mux.Handle("GET /-/assets/style.css", s.asset("style.css"))
 	mux.Handle("GET /-/assets/copy.js", s.asset("copy.js"))
 	mux.HandleFunc("/", s.notFound)
 	for path, methods := range map[string]string{
-		"/shorten":                   "GET, HEAD, POST",
-		"/api/v1/links":              "GET, HEAD, POST",
-		"/api/v1/links/{code}":       "GET, HEAD, PATCH, DELETE",
-		"/api/v1/links/{code}/stats": "GET, HEAD",
+		"/shorten":                    "GET, HEAD, POST",
+		"/api/v1/links":               "GET, HEAD, POST",
+		"/api/v1/links/{code}":        "GET, HEAD, PATCH, DELETE",
+		"/api/v1/links/{code}/stats":  "GET, HEAD",
+		"/api/v1/stats":               "GET, HEAD",
+		"/api/v1/stats/links":         "GET, HEAD",
+		"/api/v1/stats/unknown-codes": "GET, HEAD",
 	} {
 		mux.HandleFunc(path, s.otherMethod(methods))
 	}

@@ -1,0 +1,164 @@
+package wire
+
+import (
+	"time"
+
+	"snip"
+)
+
+// Stats is what was counted for links.
+type Stats struct {
+	Codes []string `json:"codes"` // None: of everything.
+	Range
+	Step string `json:"step"`
+	Counts
+	Series        []Point              `json:"series"`
+	Dimensions    map[string]Breakdown `json:"dimensions"` // By name.
+	Before        Period               `json:"before"`
+	Visitors      []Visitors           `json:"visitors"`
+	VisitorsError float64              `json:"visitors_error"` // See snip.VisitorsError.
+	Freshness
+}
+
+// Range is days of a zone, both ends in it.
+type Range struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Zone string `json:"zone"`
+}
+
+// Counts is a number of clicks.
+type Counts struct {
+	Clicks      int64 `json:"clicks"`
+	HumanClicks int64 `json:"human_clicks"`
+}
+
+// Freshness is how far figures can be trusted.
+type Freshness struct {
+	Coarse      *time.Time `json:"coarse"`        // null: the figures are exact. See snip.Stats.
+	CountedUpTo *time.Time `json:"counted_up_to"` // null: unknown.
+	Dropped     int64      `json:"dropped"`
+}
+
+// Point is one step of a series.
+type Point struct {
+	Start time.Time `json:"start"`
+	Counts
+}
+
+// Period is the total of days.
+type Period struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Counts
+}
+
+// Visitors is how many different people came on a UTC day.
+type Visitors struct {
+	Day      string `json:"day"`
+	Visitors int64  `json:"visitors"`
+}
+
+// Breakdown is one dimension.
+type Breakdown struct {
+	Top   []ValueCount `json:"top"`
+	More  Counts       `json:"more"`
+	Other Counts       `json:"other"`
+}
+
+// ValueCount is one value of a dimension.
+type ValueCount struct {
+	Value string `json:"value"`
+	Counts
+}
+
+// StatsOf writes statistics.
+func StatsOf(s snip.Stats) Stats {
+	out := Stats{
+		Codes: append([]string{}, s.Codes...), Range: rangeOf(s.Range), Step: s.Step.String(), Counts: Counts(s.Counts),
+		Series:     each(s.Series, func(p snip.Point) Point { return Point{p.Start, Counts(p.Counts)} }),
+		Dimensions: make(map[string]Breakdown, snip.NumDimensions),
+		Before:     Period{s.Before.From.String(), s.Before.To.String(), Counts(s.Before.Counts)},
+		Visitors:   each(s.Visitors, func(v snip.Visitors) Visitors { return Visitors{v.Day.String(), v.Visitors} }),
+
+		VisitorsError: snip.VisitorsError,
+		Freshness:     freshnessOf(s.Coarse, s.CountedUpTo, s.Dropped),
+	}
+	for d := range snip.NumDimensions {
+		b := s.Dimensions[d]
+		out.Dimensions[d.String()] = Breakdown{
+			Top:  each(b.Top, func(v snip.ValueCount) ValueCount { return ValueCount{v.Value, Counts(v.Counts)} }),
+			More: Counts(b.More), Other: Counts(b.Other),
+		}
+	}
+	return out
+}
+
+// Stats returns the statistics that were written. It fails if this machine does not
+// know their zone, or if they were written by something else than a Snip.
+func (s Stats) Stats() (snip.Stats, error) {
+	var r reader
+	out := snip.Stats{
+		Codes: s.Codes, Range: r.days(s.Range), Step: r.step(s.Step), Counts: snip.Counts(s.Counts),
+		Before:   snip.Period{From: r.date(s.Before.From), To: r.date(s.Before.To), Counts: snip.Counts(s.Before.Counts)},
+		Visitors: each(s.Visitors, func(v Visitors) snip.Visitors { return snip.Visitors{Day: r.date(v.Day), Visitors: v.Visitors} }),
+		Coarse:   instant(s.Coarse), CountedUpTo: instant(s.CountedUpTo), Dropped: s.Dropped,
+	}
+	out.Series = each(s.Series, func(p Point) snip.Point {
+		return snip.Point{Start: p.Start.In(out.Range.Location()), Counts: snip.Counts(p.Counts)}
+	})
+	for d := range snip.NumDimensions {
+		b := s.Dimensions[d.String()]
+		out.Dimensions[d] = snip.Breakdown{
+			Top: each(b.Top, func(v ValueCount) snip.ValueCount {
+				return snip.ValueCount{Value: v.Value, Counts: snip.Counts(v.Counts)}
+			}),
+			More: snip.Counts(b.More), Other: snip.Counts(b.Other),
+		}
+	}
+	return out, r.err
+}
+
+func rangeOf(r snip.Range) Range {
+	return Range{r.From.String(), r.To.String(), r.Location().String()}
+}
+
+func freshnessOf(coarse, countedUpTo time.Time, dropped int64) Freshness {
+	return Freshness{pointer(coarse.UTC()), pointer(countedUpTo.UTC()), dropped}
+}
+
+// each writes an empty list as [], never as null.
+func each[A, B any](in []A, as func(A) B) []B {
+	out := make([]B, len(in))
+	for i, a := range in {
+		out[i] = as(a)
+	}
+	return out
+}
+
+// reader reads texts and keeps the first error.
+type reader struct{ err error }
+
+func (r *reader) keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *reader) date(s string) snip.Date {
+	d, err := snip.ParseDate(s)
+	r.keep(err)
+	return d
+}
+
+func (r *reader) step(s string) snip.Step {
+	step, err := snip.ParseStep(s)
+	r.keep(err)
+	return step
+}
+
+func (r *reader) days(in Range) snip.Range {
+	zone, err := time.LoadLocation(in.Zone)
+	r.keep(err)
+	return snip.Range{From: r.date(in.From), To: r.date(in.To), Zone: zone}
+}
