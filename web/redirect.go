@@ -30,6 +30,7 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request, code string, prev
 	d := snip.Decide(e.route(), v, now)
 	s.metrics.redirects[d.Outcome].Inc()
 	if d.Outcome != snip.OutcomeRedirect {
+		s.unknown.see(code, v, d, now)
 		s.visitPage(w, r, code, e, d)
 		return
 	}
