@@ -52,10 +52,6 @@ type Config struct {
 	// is none.
 	Unknown UnknownCodes
 
-	// Unknown gets the report of unknown codes, for as long as Run runs. Default: there
-	// is none.
-	Unknown UnknownCodes
-
 	BaseURL     string // Public address without a slash at its end. Default: that of each request.
 	OpenShorten bool   // Anybody may POST /shorten.
 
@@ -75,7 +71,6 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	cache   *cache
-	unknown *unknown // Nil: there is no report.
 	unknown *unknown // Nil: there is no report.
 	metrics *metrics
 	pages   *pages
@@ -118,7 +113,6 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(cfg.Metrics, s.cache)
-	s.unknown = newUnknown(cfg)
 	s.unknown = newUnknown(cfg)
 	if s.mux, err = s.routes(); err != nil {
 		return nil, err
