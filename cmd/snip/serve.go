@@ -183,6 +183,7 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 		}
 		return nil
 	})
+	reported := start(ctx, fail, site.Run)
 	shipped := start(ctx, fail, func(ctx context.Context) error {
 		return clicks.Ship(ctx, s.log, shipper.Message)
 	})
@@ -195,7 +196,7 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 		if err := server.Shutdown(limit); err != nil {
 			_ = server.Close() // Who is still connected after the limit is cut.
 		}
-		err := served()
+		err := errors.Join(served(), reported()) // What visitors asked for last is reported, too.
 		site.Close()
 		return err
 	}
@@ -215,7 +216,7 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 		return nil, nil, &usageError{fmt.Errorf("SNIP_TRUSTED_PROXIES: %w", err)}
 	}
 	site, err := web.New(web.Config{
-		Links: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read,
+		Links: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read, Unknown: s.links,
 		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy,
 		Metrics: registry, Logger: log,
 	})
