@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"snip"
 	"snip/web"
@@ -19,6 +20,9 @@ func TestKeys(t *testing.T) {
 		{http.MethodPatch, "/api/v1/links/abc"},
 		{http.MethodDelete, "/api/v1/links/abc"},
 		{http.MethodGet, "/api/v1/links/abc/stats"},
+		{http.MethodGet, "/api/v1/stats"},
+		{http.MethodGet, "/api/v1/stats/links"},
+		{http.MethodGet, "/api/v1/stats/unknown-codes"},
 		{http.MethodPost, "/shorten"}, // OpenShorten is false.
 	} {
 		for _, headers := range [][]string{
@@ -80,11 +84,13 @@ func TestOtherSites(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	good := web.Config{Links: &keeper{}, Keys: anyKey{}, Notes: &notes{}}
+	good := web.Config{Links: &keeper{}, Stats: &figures{}, Keys: anyKey{}, Notes: &notes{}}
 	for name, change := range map[string]func(*web.Config){
 		"Links":        func(c *web.Config) { c.Links = nil },
+		"Stats":        func(c *web.Config) { c.Stats = nil },
 		"Keys":         func(c *web.Config) { c.Keys = nil },
 		"Notes":        func(c *web.Config) { c.Notes = nil },
+		"Zone":         func(c *web.Config) { c.Zone = time.Local },
 		"CacheBytes":   func(c *web.Config) { c.CacheBytes = -1 },
 		"CacheUnknown": func(c *web.Config) { c.CacheUnknown = -1 },
 		"BaseURL":      func(c *web.Config) { c.BaseURL = "sni.example" },

@@ -147,37 +147,12 @@ func TestList(t *testing.T) {
 	s.api(http.MethodGet, "/api/v1/links?limit=1000&after=9223372036854775807", "").want(t, http.StatusOK, "c5", "c1")
 }
 
-func TestStats(t *testing.T) {
-	upTo := time.Date(2026, 11, 29, 13, 0, 0, 500_000_000, time.FixedZone("", 3600))
-	var progressErr error
-	s := openSite(t, web.Config{Progress: func(context.Context) (time.Time, int64, error) { return upTo, 7, progressErr }})
-	s.create(snip.NewLink{Code: "abc"})
-	want := map[string]any{
-		"code": "abc", "clicks": 0.0, "human_clicks": 0.0, "slots": []any{}, "counted_up_to": "2026-11-29T12:00:00.5Z", "dropped": 7.0,
-	}
-	s.api(http.MethodGet, "/api/v1/links/abc/stats", "").wantJSON(t, want)
-	want["counted_up_to"] = nil
-	progressErr = errors.New("engine away")
-	s.api(http.MethodGet, "/api/v1/links/abc/stats", "").wantJSON(t, want)
-	progressErr, upTo = nil, time.Time{} // Unknown as well.
-	s.api(http.MethodGet, "/api/v1/links/abc/stats", "").wantJSON(t, want)
-
-	counted := &keeper{stats: snip.Stats{
-		Link: snip.Link{Code: "abc"}, Clicks: 3, HumanClicks: 2,
-		Slots: []snip.SlotCount{{Start: time.Unix(900, 0).UTC(), Clicks: 3, HumanClicks: 2}},
-	}}
-	w := newServer(t, web.Config{Links: counted, Keys: anyKey{}, Notes: &notes{}})
-	do(t, w, http.MethodGet, "/api/v1/links/abc/stats", "", "Authorization", "Bearer k").wantJSON(t, map[string]any{
-		"code": "abc", "clicks": 3.0, "human_clicks": 2.0, "counted_up_to": nil, "dropped": 0.0,
-		"slots": []any{map[string]any{"start": "1970-01-01T00:15:00Z", "clicks": 3.0, "human_clicks": 2.0}},
-	})
-}
-
 func TestOtherMethods(t *testing.T) {
 	s := openSite(t, web.Config{Links: noLinks(t)})
 	for path, allow := range map[string]string{
 		"/shorten": "GET, HEAD, POST", "/api/v1/links": "GET, HEAD, POST",
 		"/api/v1/links/abc": "GET, HEAD, PATCH, DELETE", "/api/v1/links/abc/stats": "GET, HEAD",
+		"/api/v1/stats": "GET, HEAD", "/api/v1/stats/links": "GET, HEAD", "/api/v1/stats/unknown-codes": "GET, HEAD",
 	} {
 		got := s.api(http.MethodPut, path, "")
 		got.wantProblem(t, http.StatusMethodNotAllowed, "invalid", "", "Accepted here are "+allow)
@@ -199,11 +174,12 @@ func TestStoreThatFails(t *testing.T) {
 		{errors.New("secret: table links is missing"), http.StatusInternalServerError, "internal"},
 		{&snip.Error{Code: snip.Unavailable, Message: "Away.", Cause: errors.New("secret")}, http.StatusServiceUnavailable, "unavailable"},
 	} {
-		w := newServer(t, web.Config{Links: &keeper{err: test.err}, Keys: anyKey{}, Notes: &notes{}, OpenShorten: true})
+		w := newServer(t, web.Config{Links: &keeper{err: test.err}, Stats: &figures{err: test.err}, Keys: anyKey{}, Notes: &notes{}, OpenShorten: true})
 		for path, method := range map[string]string{
 			"/shorten": http.MethodPost, "/api/v1/links": http.MethodPost, "/api/v1/links?limit=5": http.MethodGet,
 			"/api/v1/links/a": http.MethodGet, "/api/v1/links/b": http.MethodPatch, "/api/v1/links/c": http.MethodDelete,
-			"/api/v1/links/a/stats": http.MethodGet,
+			"/api/v1/links/a/stats": http.MethodGet, "/api/v1/stats": http.MethodGet,
+			"/api/v1/stats/links": http.MethodGet, "/api/v1/stats/unknown-codes": http.MethodGet,
 		} {
 			got := do(t, w, method, path, `{"url":"https://example.com"}`, "Authorization", "Bearer k", "Content-Type", "application/json")
 			got.wantProblem(t, test.status, test.code, "", "")
@@ -217,11 +193,10 @@ func TestStoreThatFails(t *testing.T) {
 	}
 }
 
-// keeper takes every link, and answers with stats or err.
+// keeper takes every link, and answers with err.
 type keeper struct {
-	last  snip.NewLink
-	stats snip.Stats
-	err   error
+	last snip.NewLink
+	err  error
 }
 
 var _ snip.Links = (*keeper)(nil)
@@ -236,6 +211,3 @@ func (k *keeper) EditLink(context.Context, string, snip.LinkEdit) (snip.Link, er
 	return snip.Link{}, k.err
 }
 func (k *keeper) DeleteLink(context.Context, string) error { return k.err }
-func (k *keeper) LinkStats(context.Context, string) (snip.Stats, error) {
-	return k.stats, k.err
-}

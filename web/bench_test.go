@@ -11,7 +11,7 @@ import (
 // BenchmarkRedirect answers a cached link; what it costs over BenchmarkBareHandler
 // is Snip's part.
 func BenchmarkRedirect(b *testing.B) {
-	w, err := web.New(web.Config{Links: &links{link: everyCode}, Keys: anyKey{}, Notes: noNotes{}})
+	w, err := web.New(web.Config{Links: &links{link: everyCode}, Stats: nowhere{}, Keys: anyKey{}, Notes: noNotes{}})
 	if err != nil {
 		b.Fatal(err)
 	}

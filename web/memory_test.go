@@ -18,7 +18,7 @@ import (
 // If it were kept as it is, every unknown code would keep its whole request, and
 // 1000 requests with a long query 60 MB.
 func TestUnknownCodesKeepNoRequestInMemory(t *testing.T) {
-	server, err := web.New(web.Config{Links: nowhere{}, Keys: nowhere{}, Notes: nowhere{}})
+	server, err := web.New(web.Config{Links: nowhere{}, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,10 @@ func heap() int64 {
 }
 
 // nowhere knows no link, no key, and keeps no note.
-type nowhere struct{ snip.Links }
+type nowhere struct {
+	snip.Links
+	snip.Statistics
+}
 
 func (nowhere) Link(_ context.Context, code string) (snip.Link, error) {
 	return snip.Link{}, &snip.Error{Code: snip.NotFound, Message: "No link has the code " + code + "."}

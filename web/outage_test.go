@@ -20,7 +20,7 @@ import (
 func TestOutageIsLoggedOnceNotPerVisit(t *testing.T) {
 	var log bytes.Buffer
 	server, err := web.New(web.Config{
-		Links: broken{}, Keys: nowhere{}, Notes: nowhere{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Links: broken{}, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

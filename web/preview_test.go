@@ -14,7 +14,7 @@ import (
 // TestPreviewWhileStoreIsAway: a link that redirects can be previewed as well.
 func TestPreviewWhileStoreIsAway(t *testing.T) {
 	links := &once{}
-	server, err := web.New(web.Config{Links: links, Keys: nowhere{}, Notes: nowhere{}})
+	server, err := web.New(web.Config{Links: links, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}})
 	if err != nil {
 		t.Fatal(err)
 	}

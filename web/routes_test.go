@@ -21,7 +21,11 @@ func TestOtherMethodsAreNotMissingPages(t *testing.T) {
 		{http.MethodDelete, "/api/v1/links", "GET, HEAD, POST", http.StatusMethodNotAllowed},
 		{http.MethodPost, "/api/v1/links/made", "GET, HEAD, PATCH, DELETE", http.StatusMethodNotAllowed},
 		{http.MethodPatch, "/api/v1/links/made/stats", "GET, HEAD", http.StatusMethodNotAllowed},
+		{http.MethodPost, "/api/v1/stats", "GET, HEAD", http.StatusMethodNotAllowed},
+		{http.MethodPut, "/api/v1/stats/links", "GET, HEAD", http.StatusMethodNotAllowed},
+		{http.MethodOptions, "/api/v1/stats/unknown-codes", "GET, HEAD", http.StatusNoContent},
 		{http.MethodOptions, "/api/v1/links", "GET, HEAD, POST", http.StatusNoContent},
+		{http.MethodGet, "/api/v1/stats/nothing", "", http.StatusNotFound},
 		{http.MethodGet, "/api/v1/nothing", "", http.StatusNotFound},
 		{http.MethodGet, "/shorten", "", http.StatusSeeOther}, // To the form.
 	} {
@@ -54,7 +58,7 @@ func TestFormBehindProxy(t *testing.T) {
 
 func TestBaseURLMustBeAnOrigin(t *testing.T) {
 	for _, base := range []string{"snip.example", "https://snip.example/", "https://snip.example/go"} {
-		_, err := web.New(web.Config{Links: maker{}, Keys: nowhere{}, Notes: nowhere{}, BaseURL: base})
+		_, err := web.New(web.Config{Links: maker{}, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}, BaseURL: base})
 		if err == nil || !strings.Contains(err.Error(), "BaseURL") {
 			t.Errorf("New with BaseURL %q = %v, want an error that names it", base, err)
 		}

@@ -29,7 +29,7 @@ type site struct {
 	clock *clock
 }
 
-// openSite makes a site. Links, Keys and Notes are the store and a notebook unless
+// openSite makes a site. Links, Stats, Keys and Notes are the store and a notebook unless
 // the configuration has others.
 func openSite(t *testing.T, cfg web.Config) *site {
 	t.Helper()
@@ -50,6 +50,9 @@ func openSite(t *testing.T, cfg web.Config) *site {
 	if cfg.Links == nil {
 		cfg.Links = s.store
 	}
+	if cfg.Stats == nil {
+		cfg.Stats = s.store
+	}
 	if cfg.Keys == nil {
 		cfg.Keys = s.store
 	}
@@ -65,6 +68,9 @@ func openSite(t *testing.T, cfg web.Config) *site {
 
 func newServer(t *testing.T, cfg web.Config) *web.Server {
 	t.Helper()
+	if cfg.Stats == nil {
+		cfg.Stats = nowhere{}
+	}
 	if cfg.Metrics == nil {
 		cfg.Metrics = prometheus.NewPedanticRegistry()
 	}
