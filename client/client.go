@@ -18,6 +18,7 @@ import (
 
 	"snip"
 	"snip/problem"
+	"snip/wire"
 )
 
 // ErrUnreachable: no answer came from the server.
@@ -60,30 +61,6 @@ type Short struct {
 	Code     string `json:"code"`
 	ShortURL string `json:"short_url"`
 	Target   string `json:"url"`
-}
-
-// link is how the API writes a link.
-type link struct {
-	ID          int64      `json:"id"`
-	Code        string     `json:"code"`
-	Target      string     `json:"url"`
-	Title       string     `json:"title"`
-	ExpiresAt   *time.Time `json:"expires_at"`
-	CreatedAt   time.Time  `json:"created_at"`
-	UpdatedAt   time.Time  `json:"updated_at"`
-	Clicks      int64      `json:"clicks"`
-	HumanClicks int64      `json:"human_clicks"`
-}
-
-func (l link) link() snip.Link {
-	out := snip.Link{
-		ID: l.ID, Code: l.Code, Target: l.Target, Title: l.Title, CreatedAt: l.CreatedAt, UpdatedAt: l.UpdatedAt,
-		Clicks: l.Clicks, HumanClicks: l.HumanClicks,
-	}
-	if l.ExpiresAt != nil {
-		out.ExpiresAt = *l.ExpiresAt
-	}
-	return out
 }
 
 // fields is what a person may set. A nil field is left out, a zero expiry is null.
@@ -140,16 +117,16 @@ func (c *Client) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, err
 	if err != nil {
 		return snip.Link{}, err
 	}
-	var l link
+	var l wire.Link
 	err = c.call(ctx, http.MethodPost, "/api/v1/links", body, &l)
-	return l.link(), err
+	return l.Link(), err
 }
 
 // Link finds a link by its code.
 func (c *Client) Link(ctx context.Context, code string) (snip.Link, error) {
-	var l link
+	var l wire.Link
 	err := c.call(ctx, http.MethodGet, path(code), nil, &l)
-	return l.link(), err
+	return l.Link(), err
 }
 
 // ListLinks returns a page of links.
@@ -162,14 +139,14 @@ func (c *Client) ListLinks(ctx context.Context, p snip.Page) ([]snip.Link, error
 		q.Set("after", strconv.FormatInt(p.After, 10))
 	}
 	var list struct {
-		Links []link `json:"links"`
+		Links []wire.Link `json:"links"`
 	}
 	if err := c.call(ctx, http.MethodGet, "/api/v1/links?"+q.Encode(), nil, &list); err != nil {
 		return nil, err
 	}
 	links := make([]snip.Link, len(list.Links))
 	for i, l := range list.Links {
-		links[i] = l.link()
+		links[i] = l.Link()
 	}
 	return links, nil
 }
@@ -180,44 +157,14 @@ func (c *Client) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sn
 	if err != nil {
 		return snip.Link{}, err
 	}
-	var l link
+	var l wire.Link
 	err = c.call(ctx, http.MethodPatch, path(code), body, &l)
-	return l.link(), err
+	return l.Link(), err
 }
 
 // DeleteLink removes a link.
 func (c *Client) DeleteLink(ctx context.Context, code string) error {
 	return c.call(ctx, http.MethodDelete, path(code), nil, nil)
-}
-
-// LinkStats returns what was counted for a link.
-func (c *Client) LinkStats(ctx context.Context, code string) (snip.Stats, error) {
-	l, err := c.Link(ctx, code)
-	if err != nil {
-		return snip.Stats{}, err
-	}
-	var s struct {
-		Clicks      int64 `json:"clicks"`
-		HumanClicks int64 `json:"human_clicks"`
-		Slots       []struct {
-			Start       time.Time `json:"start"`
-			Clicks      int64     `json:"clicks"`
-			HumanClicks int64     `json:"human_clicks"`
-		} `json:"slots"`
-		CountedUpTo *time.Time `json:"counted_up_to"`
-		Dropped     int64      `json:"dropped"`
-	}
-	if err := c.call(ctx, http.MethodGet, path(code)+"/stats", nil, &s); err != nil {
-		return snip.Stats{}, err
-	}
-	stats := snip.Stats{Link: l, Clicks: s.Clicks, HumanClicks: s.HumanClicks, Dropped: s.Dropped}
-	if s.CountedUpTo != nil {
-		stats.CountedUpTo = *s.CountedUpTo
-	}
-	for _, slot := range s.Slots {
-		stats.Slots = append(stats.Slots, snip.SlotCount(slot))
-	}
-	return stats, nil
 }
 
 func path(code string) string { return "/api/v1/links/" + url.PathEscape(code) }

@@ -39,7 +39,7 @@ func open(t *testing.T) *instance {
 		t.Fatal(err)
 	}
 	site, err := web.New(web.Config{
-		Links: links, Keys: links, Notes: noNotes{},
+		Links: links, Stats: links, Keys: links, Notes: noNotes{},
 		Progress: func(context.Context) (time.Time, int64, error) { return noon, 7, nil },
 	})
 	if err != nil {
@@ -106,14 +106,6 @@ func TestClientIsLikeTheStore(t *testing.T) {
 		}
 	}
 
-	stats, err := c.LinkStats(ctx, "xyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(snip.Stats{Link: edited, CountedUpTo: noon, Dropped: 7}, stats); diff != "" {
-		t.Errorf("LinkStats: %s", diff)
-	}
-
 	if err := c.DeleteLink(ctx, "xyz"); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +151,6 @@ func TestErrorsOfTheServer(t *testing.T) {
 		"edit":          {func() error { _, err := c.EditLink(ctx, "abc", snip.LinkEdit{Title: text("a\nb")}); return err }, snip.Invalid, "title"},
 		"edit, unknown": {func() error { _, err := c.EditLink(ctx, "none", snip.LinkEdit{Title: text("a")}); return err }, snip.NotFound, "code"},
 		"delete":        {func() error { return c.DeleteLink(ctx, "none") }, snip.NotFound, "code"},
-		"statistics":    {func() error { _, err := c.LinkStats(ctx, "none"); return err }, snip.NotFound, "code"},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, test.call(), test.code, test.field) })
 	}
