@@ -216,7 +216,7 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 		return nil, nil, &usageError{fmt.Errorf("SNIP_TRUSTED_PROXIES: %w", err)}
 	}
 	site, err := web.New(web.Config{
-		Links: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read, Unknown: s.links,
+		Links: s.links, Stats: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read, Unknown: s.links,
 		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy,
 		Metrics: registry, Logger: log,
 	})
