@@ -42,7 +42,11 @@ var imports = []struct {
 		"it makes of what is personal something that is not, and sees neither requests nor stores",
 	},
 	{
-		"snip/store", []string{"snip", "snip/internal/sqlitefile", "modernc.org/sqlite/...", "github.com/pressly/goose/v3"},
+		"snip/rollup", []string{"snip", "github.com/axiomhq/hyperloglog"},
+		"how counts are encoded is known in one place, and needs no database to be tried",
+	},
+	{
+		"snip/store", []string{"snip", "snip/rollup", "snip/internal/sqlitefile", "modernc.org/sqlite/...", "github.com/pressly/goose/v3"},
 		"links are kept without a word about queues: their only meeting point is a transaction",
 	},
 	{

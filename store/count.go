@@ -5,128 +5,171 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"snip"
+	"snip/rollup"
 )
 
-// Count is how many clicks a link got within one slot.
-type Count struct {
-	Link        int64
-	Slot        time.Time // Any moment within it.
-	Clicks      int64     // Of every class.
-	HumanClicks int64     // Those of people among them.
-}
+// allLinks is the link_id under which all links together are counted.
+const allLinks = 0
 
-// CountClicks adds counts to their links and to the totals, in the transaction of
-// the caller. What belongs to a link that is no longer there is left out of both,
-// so that a link's clicks are always the sum of its totals.
-func (s *Store) CountClicks(ctx context.Context, tx *sql.Tx, counts []Count) error {
-	slots, links := sums(counts)
-	// Links first: where rows are locked one by one, this keeps a link from being
-	// deleted before its totals are written.
-	if err := inChunks(ctx, tx, updateLinks, links); err != nil {
+// CountClicks adds clicks to their links, and to what is shown of them, in the
+// transaction of the caller. Those of a link that is not there any more are left out
+// everywhere, so that totals are always the sum of their parts.
+//
+// Of several transactions at once that count for one link, all but one wait: for the
+// link's row, which each locks first, links by their number. The row of the instance
+// comes after all of them, so that two only wait there for the end of the other.
+func (s *Store) CountClicks(ctx context.Context, tx *sql.Tx, generation int, clicks []snip.Click) error {
+	b := batch{generation: generation}
+	for i := range clicks {
+		b.clicks = append(b.clicks, &clicks[i])
+	}
+	slices.SortFunc(b.clicks, func(x, y *snip.Click) int {
+		return cmp.Or(cmp.Compare(x.Link, y.Link), x.At.Compare(y.At))
+	})
+	if err := b.lockLinks(ctx, tx); err != nil {
 		return fmt.Errorf("store: count clicks of links: %w", err)
 	}
-	if err := inChunks(ctx, tx, addTotals, slots); err != nil {
-		return fmt.Errorf("store: count clicks of slots: %w", err)
+	if len(b.clicks) == 0 {
+		return nil
+	}
+	if err := b.countLinks(ctx, tx); err != nil {
+		return fmt.Errorf("store: count clicks: %w", err)
+	}
+	if err := b.countAll(ctx, tx); err != nil {
+		return fmt.Errorf("store: count clicks of all links: %w", err)
 	}
 	return nil
 }
 
-// total is one row to add. Those for links have no slot.
-type total struct{ link, slot, clicks, human int64 }
-
-// sums adds up counts per slot and per link. Both come in the order of their keys,
-// the same one in every transaction, so that no two wait for each other.
-func sums(counts []Count) (slots, links []total) {
-	for _, c := range counts {
-		slots = append(slots, total{c.Link, c.Slot.Truncate(snip.Slot).Unix(), c.Clicks, c.HumanClicks})
-	}
-	slices.SortFunc(slots, func(a, b total) int {
-		return cmp.Or(cmp.Compare(a.link, b.link), cmp.Compare(a.slot, b.slot))
-	})
-	slots = mergeEqual(slots)
-	links = slices.Clone(slots)
-	for i := range links {
-		links[i].slot = 0
-	}
-	return slots, mergeEqual(links)
+// batch is clicks on their way into the tables.
+type batch struct {
+	generation int
+	clicks     []*snip.Click   // By link, then time.
+	places     []rollup.Places // Of each click, among the values of its link and day.
+	days       []*dayRow       // Of each click. Many share one.
 }
 
-// mergeEqual adds up neighbours with one key, in place.
-func mergeEqual(totals []total) []total {
-	merged := totals[:0]
-	for _, t := range totals {
-		if n := len(merged); n > 0 && merged[n-1].link == t.link && merged[n-1].slot == t.slot {
-			merged[n-1].clicks += t.clicks
-			merged[n-1].human += t.human
-			continue
-		}
-		merged = append(merged, t)
-	}
-	return merged
-}
-
-// The statements take rows of link, slot, clicks and human clicks, whose columns
-// SQLite and PostgreSQL both name column1 to column4.
-const (
-	updateLinks = `
-		UPDATE links SET clicks = clicks + v.column3, human_clicks = human_clicks + v.column4
-		FROM (VALUES %s) AS v
-		WHERE links.id = v.column1`
-	// SQLite needs a WHERE there, to tell ON CONFLICT from the condition of a join.
-	addTotals = `
-		INSERT INTO totals (link_id, slot, clicks, human_clicks)
-		SELECT v.column1, v.column2, v.column3, v.column4
-		FROM (VALUES %s) AS v JOIN links ON links.id = v.column1
-		WHERE TRUE
-		ON CONFLICT (link_id, slot) DO UPDATE SET
-			clicks = totals.clicks + excluded.clicks,
-			human_clicks = totals.human_clicks + excluded.human_clicks`
-)
-
-// inChunks runs a statement over rows, a bounded number at a time.
-func inChunks(ctx context.Context, tx *sql.Tx, statement string, rows []total) error {
-	// SQLite looks up a parameter by walking over all of them: with more rows the
-	// walk costs more than the statements that are saved.
-	const most = 32
-	var full *sql.Stmt
-	for chunk := range slices.Chunk(rows, most) {
-		args := make([]any, 0, 4*len(chunk))
-		for _, t := range chunk {
-			args = append(args, t.link, t.slot, t.clicks, t.human)
-		}
-		text := fmt.Sprintf(statement, placeholders(len(chunk)))
-		if len(chunk) < most {
-			_, err := tx.ExecContext(ctx, text, args...)
-			return err // It was the last one.
-		}
-		if full == nil {
-			var err error
-			if full, err = tx.PrepareContext(ctx, text); err != nil { //nolint:sqlclosecheck // Closed below, which it does not see.
-				return err
+// lockLinks adds to the totals of links, which locks them, and drops the clicks of
+// those that are not there. A generation that is not shown only asks for links.
+func (b *batch) lockLinks(ctx context.Context, tx *sql.Tx) error {
+	var totals [][]any
+	for i := 0; i < len(b.clicks); {
+		id := b.clicks[i].Link
+		var c snip.Counts
+		for ; i < len(b.clicks) && b.clicks[i].Link == id; i++ {
+			c.Clicks++
+			if b.clicks[i].Class == snip.Human {
+				c.HumanClicks++
 			}
-			defer full.Close()
 		}
-		if _, err := full.ExecContext(ctx, args...); err != nil {
-			return err
-		}
+		totals = append(totals, []any{id, c.Clicks, c.HumanClicks})
 	}
-	return nil
+	there := make(map[int64]bool, len(totals))
+	err := inChunks(ctx, tx, fmt.Sprintf(`
+		UPDATE links SET
+			clicks = clicks + CASE WHEN i.generation = %d THEN v.column2 ELSE 0 END,
+			human_clicks = human_clicks + CASE WHEN i.generation = %[1]d THEN v.column3 ELSE 0 END
+		FROM (VALUES %%s) AS v, (SELECT generation FROM instance) AS i
+		WHERE links.id = v.column1
+		RETURNING links.id`, b.generation), totals, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		there[id] = true
+		return err
+	})
+	b.clicks = slices.DeleteFunc(b.clicks, func(c *snip.Click) bool { return !there[c.Link] })
+	return err
 }
 
-// placeholders returns n rows of four. The first row tells PostgreSQL the types.
-func placeholders(n int) string {
-	var b strings.Builder
-	for i := range n {
-		format := ", ($%d, $%d, $%d, $%d)"
-		if i == 0 {
-			format = "(CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT), CAST($%d AS BIGINT))"
+// countLinks adds clicks to the days and rollups of their links.
+func (b *batch) countLinks(ctx context.Context, tx *sql.Tx) error {
+	var days []*dayRow
+	var rollups []*rollupRow
+	for _, c := range b.clicks {
+		day, slot := snip.Day(c.At), slotOf(c)
+		if n := len(days); n == 0 || days[n-1].link != c.Link || days[n-1].day != day {
+			days = append(days, newDay(c.Link, day))
 		}
-		fmt.Fprintf(&b, format, 4*i+1, 4*i+2, 4*i+3, 4*i+4)
+		if n := len(rollups); n == 0 || rollups[n-1].link != c.Link || rollups[n-1].slot != slot {
+			rollups = append(rollups, newRollup(c.Link, slot))
+		}
 	}
-	return b.String()
+	if err := loadDays(ctx, tx, b.generation, days); err != nil {
+		return err
+	}
+	if err := loadRollups(ctx, tx, b.generation, rollups); err != nil {
+		return err
+	}
+	b.places = make([]rollup.Places, len(b.clicks))
+	b.days = make([]*dayRow, len(b.clicks))
+	d, r := 0, 0
+	for i, c := range b.clicks {
+		for days[d].link != c.Link || days[d].day != snip.Day(c.At) {
+			d++
+		}
+		for rollups[r].link != c.Link || rollups[r].slot != slotOf(c) {
+			r++
+		}
+		b.days[i] = days[d]
+		days[d].add(c, &b.places[i])
+		rollups[r].facts.Add(&b.places[i], c.Class == snip.Human)
+	}
+	return saveBoth(ctx, tx, b.generation, days, rollups)
+}
+
+// countAll adds the clicks to those of all links together. What is not kept apart for
+// a link is not kept apart there either: so a link can be taken out again.
+func (b *batch) countAll(ctx context.Context, tx *sql.Tx) error {
+	var total snip.Counts
+	for _, c := range b.clicks {
+		total.Clicks++
+		if c.Class == snip.Human {
+			total.HumanClicks++
+		}
+	}
+	if err := lockInstance(ctx, tx, b.generation, total); err != nil {
+		return err
+	}
+	byDay, bySlot := map[int64]*dayRow{}, map[int64]*rollupRow{}
+	for _, c := range b.clicks {
+		if day := snip.Day(c.At); byDay[day] == nil {
+			byDay[day] = newDay(allLinks, day)
+		}
+		if slot := slotOf(c); bySlot[slot] == nil {
+			bySlot[slot] = newRollup(allLinks, slot)
+		}
+	}
+	days := slices.SortedFunc(maps.Values(byDay), func(x, y *dayRow) int { return cmp.Compare(x.day, y.day) })
+	rollups := slices.SortedFunc(maps.Values(bySlot), func(x, y *rollupRow) int { return cmp.Compare(x.slot, y.slot) })
+	if err := loadDays(ctx, tx, b.generation, days); err != nil {
+		return err
+	}
+	if err := loadRollups(ctx, tx, b.generation, rollups); err != nil {
+		return err
+	}
+	for i, c := range b.clicks {
+		all := byDay[snip.Day(c.At)]
+		var places rollup.Places
+		for d, p := range b.places[i] {
+			places[d] = all.placeOf(b.days[i], snip.Dimension(d), p)
+		}
+		all.see(c)
+		bySlot[slotOf(c)].facts.Add(&places, c.Class == snip.Human)
+	}
+	return saveBoth(ctx, tx, b.generation, days, rollups)
+}
+
+// lockInstance adds to the total of the instance, if the generation is the one that
+// is shown. It locks the row in any case.
+func lockInstance(ctx context.Context, tx *sql.Tx, generation int, c snip.Counts) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE instance SET
+			clicks = clicks + CASE WHEN generation = $1 THEN $2 ELSE 0 END,
+			human_clicks = human_clicks + CASE WHEN generation = $1 THEN $3 ELSE 0 END`,
+		generation, c.Clicks, c.HumanClicks)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,51 +17,116 @@ import (
 	"snip/store"
 )
 
-func count(t testing.TB, s *store.Store, counts ...store.Count) {
+func count(t testing.TB, s *store.Store, clicks ...snip.Click) {
 	t.Helper()
-	err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return s.CountClicks(ctx, tx, counts) })
+	err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		generation, err := s.Generation(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return s.CountClicks(ctx, tx, generation, clicks)
+	})
 	if err != nil {
 		t.Fatalf("CountClicks: %v", err)
 	}
+}
+
+// clicks are n of one kind.
+func clicks(n int, c snip.Click) []snip.Click { return slices.Repeat([]snip.Click{c}, n) }
+
+// stats asks for two days around noon, by the hour, with all values.
+func stats(t testing.TB, s *store.Store, codes ...string) snip.Stats {
+	t.Helper()
+	today := snip.DateOf(noon)
+	got, err := s.Stats(t.Context(), snip.StatsQuery{
+		Codes: codes, Range: snip.Range{From: today.AddDays(-1), To: today.AddDays(1)}, Step: snip.StepHour, Top: snip.MaxTop,
+	})
+	if err != nil {
+		t.Fatalf("Stats(%q): %v", codes, err)
+	}
+	var sum snip.Counts
+	for _, p := range got.Series {
+		sum.Add(p.Counts)
+	}
+	if sum != got.Counts {
+		t.Errorf("Stats(%q): %+v, and the series adds up to %+v", codes, got.Counts, sum)
+	}
+	for d, b := range got.Dimensions {
+		sum := b.More
+		sum.Add(b.Other)
+		for _, v := range b.Top {
+			sum.Add(v.Counts)
+		}
+		if sum != got.Counts {
+			t.Errorf("Stats(%q): %+v, and by %s it adds up to %+v", codes, got.Counts, snip.Dimension(d), sum)
+		}
+	}
+	return got
+}
+
+// at returns the hours in which there were clicks.
+func at(st snip.Stats) map[string]snip.Counts {
+	hours := map[string]snip.Counts{}
+	for _, p := range st.Series {
+		if p.Counts != (snip.Counts{}) {
+			hours[p.Start.UTC().Format("02T15")] = p.Counts
+		}
+	}
+	return hours
 }
 
 func TestCountClicks(t *testing.T) {
 	s := open(t, store.Config{})
 	l := create(t, s, snip.NewLink{Code: "code"})
 	create(t, s, snip.NewLink{Code: "other"})
-	start := time.Date(2026, 11, 29, 11, 45, 0, 0, time.UTC)
+	start := time.Date(2026, 11, 29, 11, 0, 0, 0, time.UTC)
+	firefox := snip.Click{Link: l.ID, Class: snip.Human, Browser: "Firefox", Referrer: "example.com", Visitor: 1}
+	bot := snip.Click{Link: l.ID, Class: snip.Bot, Browser: "unknown", Visitor: 2}
+	on := func(c snip.Click, at time.Time) snip.Click { c.At = at; return c }
 	count(t, s)
-	count(t, s,
-		store.Count{Link: l.ID, Slot: start.Add(15 * time.Minute), Clicks: 5, HumanClicks: 1},
-		store.Count{Link: l.ID, Slot: start, Clicks: 1},
-		store.Count{Link: l.ID, Slot: start.Add(15*time.Minute - 1), Clicks: 2, HumanClicks: 2}, // The same slot.
-		store.Count{Link: l.ID, Slot: start.Add(-time.Second), Clicks: 4, HumanClicks: 4},
-	)
-	count(t, s, store.Count{Link: l.ID, Slot: start.In(time.FixedZone("", 20700)), Clicks: 10, HumanClicks: 10})
+	count(t, s, slices.Concat(
+		clicks(4, on(bot, start.Add(time.Hour))), clicks(1, on(firefox, start.Add(time.Hour))),
+		clicks(1, on(bot, start)),
+		clicks(2, on(firefox, start.Add(time.Hour-time.Microsecond))),
+		clicks(4, on(firefox, start.Add(-time.Microsecond))))...)
+	firefox.Visitor = 3
+	count(t, s, clicks(10, on(firefox, start.In(time.FixedZone("", 20700))))...)
 
-	got, err := s.LinkStats(t.Context(), "code")
-	if err != nil {
-		t.Fatal(err)
+	for _, codes := range [][]string{{"code"}, {"other", "code", "code"}, nil} {
+		got := stats(t, s, codes...)
+		want := map[string]snip.Counts{"29T10": {Clicks: 4, HumanClicks: 4}, "29T11": {Clicks: 13, HumanClicks: 12}, "29T12": {Clicks: 5, HumanClicks: 1}}
+		if diff := cmp.Diff(want, at(got)); diff != "" {
+			t.Errorf("%q: %s", codes, diff)
+		}
+		if got.Counts != (snip.Counts{Clicks: 22, HumanClicks: 17}) {
+			t.Errorf("%q: %+v, want 22 clicks, 17 of people", codes, got.Counts)
+		}
+		if diff := cmp.Diff([]snip.ValueCount{
+			{Value: "human", Counts: snip.Counts{Clicks: 17, HumanClicks: 17}}, {Value: "bot", Counts: snip.Counts{Clicks: 5}},
+		}, got.Dimensions[snip.ByClass].Top); diff != "" {
+			t.Errorf("%q: classes: %s", codes, diff)
+		}
+		if diff := cmp.Diff([]snip.ValueCount{
+			{Value: "example.com", Counts: snip.Counts{Clicks: 17, HumanClicks: 17}}, {Value: "", Counts: snip.Counts{Clicks: 5}},
+		}, got.Dimensions[snip.ByReferrer].Top); diff != "" {
+			t.Errorf("%q: referrers: %s", codes, diff)
+		}
+		if diff := cmp.Diff([]snip.Visitors{{Day: snip.DateOf(noon), Visitors: 2}}, got.Visitors); diff != "" {
+			t.Errorf("%q: visitors: %s", codes, diff)
+		}
 	}
-	l.Clicks, l.HumanClicks = 22, 17
-	want := snip.Stats{Link: l, Clicks: 22, HumanClicks: 17, Slots: []snip.SlotCount{
-		{Start: start.Add(-15 * time.Minute), Clicks: 4, HumanClicks: 4},
-		{Start: start, Clicks: 13, HumanClicks: 12},
-		{Start: start.Add(15 * time.Minute), Clicks: 5, HumanClicks: 1},
-	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	// What design 4.1 promises whoever looks into the file.
+	// Whoever looks into the file finds the totals.
 	var code string
-	var clicks int64
-	err = s.Read().QueryRowContext(t.Context(), `SELECT code, clicks FROM links WHERE clicks > 0`).Scan(&code, &clicks)
-	if err != nil || code != "code" || clicks != 22 {
-		t.Errorf("SELECT code, clicks = %q, %d, %v, want \"code\", 22", code, clicks, err)
+	var n int64
+	err := s.Read().QueryRowContext(t.Context(), `SELECT code, clicks FROM links WHERE clicks > 0`).Scan(&code, &n)
+	if err != nil || code != "code" || n != 22 {
+		t.Errorf("SELECT code, clicks = %q, %d, %v, want \"code\", 22", code, n, err)
 	}
-	if other, err := s.LinkStats(t.Context(), "other"); err != nil || other.Clicks != 0 || len(other.Slots) != 0 {
-		t.Errorf("LinkStats(other) = %+v, %v, want nothing", other, err)
+	if other := stats(t, s, "other"); other.Counts != (snip.Counts{}) {
+		t.Errorf("other: %+v, want nothing", other)
 	}
+	_, err = s.Stats(t.Context(), snip.StatsQuery{Codes: []string{"code", "none"}, Range: snip.Range{From: snip.DateOf(noon), To: snip.DateOf(noon)}})
+	wantCode(t, err, snip.NotFound, "code")
 }
 
 func TestCountClicksRollsBackWithItsTransaction(t *testing.T) {
@@ -68,13 +134,13 @@ func TestCountClicksRollsBackWithItsTransaction(t *testing.T) {
 	l := create(t, s, snip.NewLink{Code: "code"})
 	mine := errors.New("mine")
 	err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
-		return errors.Join(s.CountClicks(ctx, tx, []store.Count{{Link: l.ID, Slot: noon, Clicks: 1}}), mine)
+		return errors.Join(s.CountClicks(ctx, tx, 0, []snip.Click{{Link: l.ID, At: noon}}), mine)
 	})
 	if !errors.Is(err, mine) {
 		t.Fatalf("Write = %v, want %v", err, mine)
 	}
-	if stats, err := s.LinkStats(t.Context(), "code"); err != nil || stats.Clicks != 0 || len(stats.Slots) != 0 {
-		t.Errorf("LinkStats = %+v, %v, want nothing", stats, err)
+	if got := stats(t, s, "code"); got.Counts != (snip.Counts{}) {
+		t.Errorf("%+v, want nothing", got.Counts)
 	}
 }
 
@@ -98,15 +164,14 @@ func TestCountClicksInEveryChunkSize(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{1, 31, 32, 33, 64, 200, 1000} {
-		counts := make([]store.Count, size)
-		for i := range counts {
-			c := store.Count{Link: random.Int64N(n) + 1, Slot: noon.Add(time.Duration(random.IntN(3)) * snip.Slot), Clicks: random.Int64N(9) + 1}
-			counts[i] = c
-			if _, ok := want[codes[c.Link]]; ok {
-				want[codes[c.Link]] += c.Clicks
+		batch := make([]snip.Click, size)
+		for i := range batch {
+			batch[i] = snip.Click{Link: random.Int64N(n) + 1, At: noon.Add(time.Duration(random.IntN(3)) * snip.Slot), Class: snip.Class(random.IntN(5))}
+			if _, ok := want[codes[batch[i].Link]]; ok {
+				want[codes[batch[i].Link]]++
 			}
 		}
-		count(t, s, counts...)
+		count(t, s, batch...)
 	}
 	got := map[string]int64{}
 	links, err := s.ListLinks(t.Context(), snip.Page{Limit: n})
@@ -121,10 +186,11 @@ func TestCountClicksInEveryChunkSize(t *testing.T) {
 	}
 	var odd int
 	err = s.Read().QueryRowContext(t.Context(), `
-		SELECT COUNT(*) FROM (SELECT link_id, SUM(clicks) AS sum FROM totals GROUP BY link_id) AS t
-		LEFT JOIN links ON links.id = t.link_id WHERE links.clicks IS NULL OR links.clicks <> t.sum`).Scan(&odd)
+		SELECT COUNT(*) FROM (SELECT link_id, SUM(clicks) AS sum FROM rollups GROUP BY link_id) AS t
+		LEFT JOIN (SELECT id, clicks FROM links UNION ALL SELECT 0, SUM(clicks) FROM links) AS l ON l.id = t.link_id
+		WHERE l.clicks IS NULL OR l.clicks <> t.sum`).Scan(&odd)
 	if err != nil || odd != 0 {
-		t.Errorf("%d links whose clicks are not the sum of their totals, %v", odd, err)
+		t.Errorf("%d links whose clicks are not the sum of their rollups, %v", odd, err)
 	}
 }
 
@@ -137,7 +203,8 @@ func TestStatsAreOfOneMoment(t *testing.T) {
 	wg.Go(func() {
 		defer close(done)
 		for i := range 50 {
-			count(t, s, store.Count{Link: l.ID, Slot: noon.Add(time.Duration(i) * snip.Slot), Clicks: 2, HumanClicks: 1})
+			at := noon.Add(time.Duration(i) * snip.Slot / 2)
+			count(t, s, snip.Click{Link: l.ID, At: at}, snip.Click{Link: l.ID, At: at, Class: snip.Bot})
 		}
 	})
 	for reading := true; reading; {
@@ -146,17 +213,8 @@ func TestStatsAreOfOneMoment(t *testing.T) {
 			reading = false
 		default:
 		}
-		stats, err := s.LinkStats(t.Context(), "code")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var clicks, human int64
-		for _, slot := range stats.Slots {
-			clicks += slot.Clicks
-			human += slot.HumanClicks
-		}
-		if stats.Clicks != clicks || stats.Link.Clicks != clicks || stats.HumanClicks != human {
-			t.Fatalf("%d clicks, %d in the link, %d in slots; %d human, %d in slots", stats.Clicks, stats.Link.Clicks, clicks, stats.HumanClicks, human)
+		if got := stats(t, s, "code"); got.Clicks != 2*got.HumanClicks { // stats compares the rest.
+			t.Fatalf("%d clicks, %d of people, want half", got.Clicks, got.HumanClicks)
 		}
 	}
 	wg.Wait()
@@ -165,12 +223,13 @@ func TestStatsAreOfOneMoment(t *testing.T) {
 // BenchmarkCountClicks counts one click on each of 1000 links.
 func BenchmarkCountClicks(b *testing.B) {
 	s := open(b, store.Config{})
-	var counts []store.Count
+	var batch []snip.Click
 	for i := range 1000 {
 		l := create(b, s, snip.NewLink{Code: fmt.Sprint("c", i)})
-		counts = append(counts, store.Count{Link: l.ID, Slot: noon, Clicks: 1, HumanClicks: 1})
+		batch = append(batch, snip.Click{Link: l.ID, At: noon, Browser: "Chrome", OS: "Windows", Visitor: rand.Uint64()})
 	}
+	b.ReportAllocs()
 	for b.Loop() {
-		count(b, s, counts...)
+		count(b, s, batch...)
 	}
 }

@@ -62,8 +62,7 @@ func (s *Store) DeleteLink(ctx context.Context, code string) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM totals WHERE link_id = $1`, id)
-		return err
+		return removeCounts(ctx, tx, id)
 	})
 	return s.failed("delete link", err)
 }

@@ -13,15 +13,15 @@ import (
 // ownDomain is the instance's own, the only one so far.
 const ownDomain = ""
 
-// linkColumns are what scanLink reads.
+// linkColumns are what scanLink reads before what else is in the row.
 const linkColumns = `id, domain, code, url, title, expires_at, created_at, updated_at, clicks, human_clicks`
 
-func scanLink(row interface{ Scan(...any) error }) (snip.Link, error) {
+func scanLink(row interface{ Scan(...any) error }, more ...any) (snip.Link, error) {
 	var l snip.Link
 	var expires sql.NullInt64
 	var created, updated int64
-	err := row.Scan(&l.ID, &l.Domain, &l.Code, &l.Target, &l.Title, &expires, &created, &updated, &l.Clicks, &l.HumanClicks)
-	if err != nil {
+	columns := []any{&l.ID, &l.Domain, &l.Code, &l.Target, &l.Title, &expires, &created, &updated, &l.Clicks, &l.HumanClicks}
+	if err := row.Scan(append(columns, more...)...); err != nil {
 		return snip.Link{}, err
 	}
 	if expires.Valid {

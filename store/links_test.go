@@ -264,18 +264,18 @@ func TestEditLink(t *testing.T) {
 func TestDeletedLink(t *testing.T) {
 	s := open(t, store.Config{})
 	l := create(t, s, snip.NewLink{Code: "code"})
-	count(t, s, store.Count{Link: l.ID, Slot: noon, Clicks: 3, HumanClicks: 2})
+	count(t, s, clicks(3, snip.Click{Link: l.ID, At: noon, Visitor: 1})...)
 	if err := s.DeleteLink(t.Context(), "code"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.Link(t.Context(), "code")
 	wantCode(t, err, snip.NotFound, "code")
-	_, err = s.LinkStats(t.Context(), "code")
+	_, err = s.Stats(t.Context(), snip.StatsQuery{Codes: []string{"code"}, Range: snip.Range{From: snip.DateOf(noon), To: snip.DateOf(noon)}})
 	wantCode(t, err, snip.NotFound, "code")
 	wantCode(t, s.DeleteLink(t.Context(), "code"), snip.NotFound, "code")
 	var totals int
-	if err := s.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM totals`).Scan(&totals); err != nil || totals != 0 {
-		t.Errorf("%d totals left, %v", totals, err)
+	if err := s.Read().QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM rollups) + (SELECT SUM(clicks) FROM instance)`).Scan(&totals); err != nil || totals != 0 {
+		t.Errorf("%d rollups and clicks left, %v", totals, err)
 	}
 	again := create(t, s, snip.NewLink{Code: "code"})
 	if again.ID <= l.ID {

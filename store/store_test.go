@@ -200,9 +200,7 @@ func TestLockedForWriting(t *testing.T) {
 	if got, err := s.Link(t.Context(), "known"); err != nil || got != want {
 		t.Errorf("Link = %+v, %v, want %+v while another process writes", got, err, want)
 	}
-	if _, err := s.LinkStats(t.Context(), "known"); err != nil {
-		t.Errorf("LinkStats = %v while another process writes", err)
-	}
+	stats(t, s, "known")
 
 	release()
 	create(t, s, snip.NewLink{Code: "new2"})
@@ -259,7 +257,10 @@ func calls(ctx context.Context, s *store.Store) map[string]error {
 	title := "new"
 	_, errs["EditLink"] = s.EditLink(ctx, "known", snip.LinkEdit{Title: &title})
 	errs["DeleteLink"] = s.DeleteLink(ctx, "known")
-	_, errs["LinkStats"] = s.LinkStats(ctx, "known")
+	day := snip.Range{From: snip.DateOf(noon), To: snip.DateOf(noon)}
+	_, errs["Stats"] = s.Stats(ctx, snip.StatsQuery{Range: day})
+	_, errs["Popular"] = s.Popular(ctx, day, 1)
+	_, errs["UnknownCodes"] = s.UnknownCodes(ctx, day, 1)
 	_, errs["CheckKey"] = s.CheckKey(ctx, "x")
 	_, errs["CreateAdminKey"] = s.CreateAdminKey(ctx, "x")
 	_, _, errs["FirstAdminKey"] = s.FirstAdminKey(ctx)

@@ -2,13 +2,11 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +35,10 @@ type CountConfig struct {
 	Roster queue.GroupStore
 	Topic  queue.TopicConfig
 
+	// Generation is one that is being built, apart from what is shown. Default: what
+	// is shown is counted on.
+	Generation int
+
 	Session time.Duration // See queue.GroupConfig.
 	Drain   time.Duration // See queue.GroupConfig.
 	Logger  *slog.Logger
@@ -47,13 +49,17 @@ type CountConfig struct {
 type Count struct {
 	cfg     CountConfig
 	group   *queue.Group
-	inbox   *inbox.Inbox
 	clicks  *event.Clicks
 	counted atomic.Int64
 }
 
 // NewCount checks the configuration. It does no I/O.
 func NewCount(cfg CountConfig) (*Count, error) {
+	return newCount(cfg, func(error) {})
+}
+
+// newCount also takes who is told of every delivery that failed.
+func newCount(cfg CountConfig, failed func(error)) (*Count, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("count: Store must be set")
 	}
@@ -61,16 +67,31 @@ func NewCount(cfg CountConfig) (*Count, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
-	c := &Count{cfg: cfg, clicks: clicks, inbox: &inbox.Inbox{Consumer: CountGroup}}
+	c := &Count{cfg: cfg, clicks: clicks}
 	c.group, err = queue.NewGroup(queue.GroupConfig{
-		Name: CountGroup, Topic: cfg.Topic, Engine: cfg.Engine, Store: cfg.Roster,
-		Handle: c.handle, Resume: c.Resume, MaxBatch: 10_000,
+		Name: groupName(cfg.Generation), Topic: cfg.Topic, Engine: cfg.Engine, Store: cfg.Roster,
+		Handle: func(ctx context.Context, d queue.Delivery) error {
+			err := c.handle(ctx, d)
+			if err != nil {
+				failed(err)
+			}
+			return err
+		},
+		Resume: c.Resume, MaxBatch: 10_000,
 		Session: cfg.Session, Drain: cfg.Drain, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
 	return c, nil
+}
+
+// groupName: who builds a generation shares no partitions with who counts.
+func groupName(generation int) string {
+	if generation == 0 {
+		return CountGroup
+	}
+	return fmt.Sprint(CountGroup, "-", generation)
 }
 
 // Run counts until ctx ends, and then on to the end of the topic within the drain
@@ -87,8 +108,30 @@ func (c *Count) Run(ctx context.Context) error {
 func (c *Count) Counted() int64 { return c.counted.Load() }
 
 // Resume returns how far clicks of a partition were counted, by any process.
-func (c *Count) Resume(ctx context.Context, topic queue.TopicID, partition int) (queue.Position, error) {
-	return c.inbox.Position(ctx, c.cfg.Store.Read(), topic, partition)
+func (c *Count) Resume(ctx context.Context, topic queue.TopicID, partition int) (at queue.Position, err error) {
+	tx, err := c.cfg.Store.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return at, fmt.Errorf("count: %w", err)
+	}
+	defer tx.Rollback() // There is nothing to commit.
+	box, err := c.inbox(ctx, tx)
+	if err != nil {
+		return at, err
+	}
+	return box.Position(ctx, tx, topic, partition)
+}
+
+// inbox returns the one of the generation that is counted, as of a transaction. When
+// another generation is shown, the positions are others too, by which whoever counts
+// finds out.
+func (c *Count) inbox(ctx context.Context, tx *sql.Tx) (*inbox.Inbox, error) {
+	box := &inbox.Inbox{Consumer: CountGroup, Generation: c.cfg.Generation}
+	if box.Generation != 0 {
+		return box, c.cfg.Store.Building(ctx, tx, box.Generation)
+	}
+	var err error
+	box.Generation, err = c.cfg.Store.Generation(ctx, tx)
+	return box, err
 }
 
 // Lag tells how far counting is behind, over all processes.
@@ -99,16 +142,20 @@ func (c *Count) Lag(ctx context.Context) (queue.Lag, error) {
 func (c *Count) handle(ctx context.Context, d queue.Delivery) error {
 	var n int
 	err := c.cfg.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		fresh, err := c.inbox.Receive(ctx, tx, d)
+		box, err := c.inbox(ctx, tx)
 		if err != nil {
 			return err
 		}
-		counts, err := c.sum(fresh)
+		fresh, err := box.Receive(ctx, tx, d)
 		if err != nil {
 			return err
 		}
-		n = len(fresh)
-		return c.cfg.Store.CountClicks(ctx, tx, counts)
+		clicks, err := c.decode(fresh)
+		if err != nil {
+			return err
+		}
+		n = len(clicks)
+		return c.cfg.Store.CountClicks(ctx, tx, box.Generation, clicks)
 	})
 	if err != nil {
 		return err
@@ -117,41 +164,18 @@ func (c *Count) handle(ctx context.Context, d queue.Delivery) error {
 	return nil
 }
 
-// sum adds up clicks per link and slot. A message it does not know comes from a
-// newer program: counting halts there until this one is replaced too, since to
-// skip it would be to lose clicks.
-func (c *Count) sum(messages []queue.Message) ([]store.Count, error) {
-	type key struct {
-		link int64
-		slot int64
-	}
-	sums := make(map[key]*store.Count, len(messages)/4)
-	for _, m := range messages {
+// decode reads clicks. A message it does not know comes from a newer program: counting
+// halts there until this one is replaced too, since to skip it would be to lose clicks.
+func (c *Count) decode(messages []queue.Message) ([]snip.Click, error) {
+	clicks := make([]snip.Click, len(messages))
+	for i, m := range messages {
 		if m.Type != event.ClickType {
 			return nil, fmt.Errorf("count: message type %q is not known to this version", m.Type)
 		}
-		click, err := c.clicks.Decode(m.Body)
-		if err != nil {
+		var err error
+		if clicks[i], err = c.clicks.Decode(m.Body); err != nil {
 			return nil, fmt.Errorf("count: %w", err)
 		}
-		slot := click.At.Truncate(snip.Slot)
-		k := key{click.Link, slot.Unix()}
-		s := sums[k]
-		if s == nil {
-			s = &store.Count{Link: click.Link, Slot: slot}
-			sums[k] = s
-		}
-		s.Clicks++
-		if click.Class == snip.Human {
-			s.HumanClicks++
-		}
 	}
-	counts := make([]store.Count, 0, len(sums))
-	for _, s := range sums {
-		counts = append(counts, *s)
-	}
-	slices.SortFunc(counts, func(a, b store.Count) int {
-		return cmp.Or(cmp.Compare(a.Link, b.Link), a.Slot.Compare(b.Slot))
-	})
-	return counts, nil
+	return clicks, nil
 }

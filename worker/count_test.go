@@ -140,23 +140,32 @@ func (b *bench) count(e engine) {
 	}
 }
 
-// clicks checks what was counted, in the links and in the totals.
+// clicks checks what was counted, in the links and in the statistics.
 func (b *bench) clicks(want ...int64) {
 	b.t.Helper()
 	for i, n := range want {
-		s, err := b.store.LinkStats(b.t.Context(), b.links[i].Code)
+		s := b.stats(i)
+		l, err := b.store.Link(b.t.Context(), b.links[i].Code)
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		var sum int64
-		for _, slot := range s.Slots {
-			sum += slot.Clicks
-		}
-		if s.Clicks != n || s.HumanClicks != n || s.Link.Clicks != n || sum != n {
-			b.t.Errorf("link %d: %d clicks, %d human, %d in its row, %d in slots, want %d of each",
-				i, s.Clicks, s.HumanClicks, s.Link.Clicks, sum, n)
+		if want := (snip.Counts{Clicks: n, HumanClicks: n}); s.Counts != want || l.Clicks != n || l.HumanClicks != n {
+			b.t.Errorf("link %d: %+v, and %d with %d of people in its row, want %d of each", i, s.Counts, l.Clicks, l.HumanClicks, n)
 		}
 	}
+}
+
+// stats are those of the day on which all clicks are, by the hour.
+func (b *bench) stats(link int) snip.Stats {
+	b.t.Helper()
+	day := snip.DateOf(noon)
+	s, err := b.store.Stats(b.t.Context(), snip.StatsQuery{
+		Codes: []string{b.links[link].Code}, Range: snip.Range{From: day, To: day}, Step: snip.StepHour, Top: 10,
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
 }
 
 func TestCount(t *testing.T) {
@@ -168,34 +177,20 @@ func TestCount(t *testing.T) {
 	b.append(e, 3, b.batch(s2, 0, 2, 0))
 	b.count(e)
 	b.clicks(4, 1, 1)
-
-	s, err := b.store.LinkStats(t.Context(), b.links[0].Code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// All within the quarter of an hour from noon.
-	if len(s.Slots) != 1 || !s.Slots[0].Start.Equal(noon) {
-		t.Errorf("slots = %v, want one at %v", s.Slots, noon)
-	}
 }
 
 // L22's kind: a click belongs to the period in which it happened.
-func TestCountInItsSlot(t *testing.T) {
+func TestCountInItsHour(t *testing.T) {
 	b := setup(t, 1)
 	e := memory.New()
-	links := make([]int, 31) // A click a minute: 15, 15 and 1.
+	links := make([]int, 121) // A click a minute.
 	b.append(e, 0, b.batch(queue.NewSegmentID(), 0, links...))
 	b.count(e)
-	s, err := b.store.LinkStats(t.Context(), b.links[0].Code)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []int64
-	for _, slot := range s.Slots {
-		got = append(got, slot.Clicks)
-	}
-	if len(got) != 3 || got[0] != 15 || got[1] != 15 || got[2] != 1 {
-		t.Errorf("slots = %v, want 15, 15 and 1", got)
+	got := b.stats(0).Series
+	for hour, want := range map[int]int64{11: 0, 12: 60, 13: 60, 14: 1, 15: 0} {
+		if got[hour].Clicks != want {
+			t.Errorf("%d clicks from %s on, want %d", got[hour].Clicks, got[hour].Start, want)
+		}
 	}
 }
 

@@ -38,7 +38,11 @@ func (c *Count) Retain(ctx context.Context) error {
 
 func (c *Count) forget(ctx context.Context) {
 	err := c.cfg.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return c.inbox.Forget(ctx, tx, time.Now().Add(-segmentMemory))
+		box, err := c.inbox(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return box.Forget(ctx, tx, time.Now().Add(-segmentMemory))
 	})
 	if err != nil && ctx.Err() == nil && c.cfg.Logger != nil {
 		c.cfg.Logger.Warn("forget old segments", "error", err)

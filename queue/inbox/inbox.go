@@ -166,9 +166,14 @@ func (in *Inbox) remember(ctx context.Context, tx *sql.Tx, segment queue.Segment
 	return nil
 }
 
+// Reader is a *sql.DB or a *sql.Tx.
+type Reader interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Position returns where the group resumes in a partition: zero if it never
 // received anything of that topic.
-func (in *Inbox) Position(ctx context.Context, db *sql.DB, topic queue.TopicID, partition int) (queue.Position, error) {
+func (in *Inbox) Position(ctx context.Context, db Reader, topic queue.TopicID, partition int) (queue.Position, error) {
 	var text string
 	err := db.QueryRowContext(ctx, `
 		SELECT position FROM inbox_positions
