@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"snip/store"
+	"snip/worker"
+)
+
+func newRebuild(environ []string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rebuild",
+		Short: "Count all clicks that the topic holds anew, in SNIP_DATA_DIR",
+		Long: `Count all clicks that topic "clicks" holds anew, beside the statistics that are
+shown, and show the new ones in one step once they are complete. Visitors are
+redirected and clicks counted all the while. Stopped halfway, it changes nothing.
+
+The topic must still hold every click that was counted: it keeps them for 7 days.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := readConfig(environ, parts{worker: true})
+			if err != nil {
+				return err
+			}
+			log, err := newLogger(cmd.ErrOrStderr(), cfg.LogFormat, cfg.LogLevel)
+			if err != nil {
+				return err
+			}
+			s, err := openStores(cmd.Context(), cfg, nil, log)
+			if err != nil {
+				return err
+			}
+			err = rebuild(cmd, cfg, s)
+			return errors.Join(err, s.close())
+		},
+	}
+}
+
+func rebuild(cmd *cobra.Command, cfg config, s *stores) error {
+	out := cmd.OutOrStdout()
+	said := int64(0)
+	clicks, err := worker.Rebuild(cmd.Context(), worker.RebuildConfig{
+		Store: s.links, Engine: s.log, Roster: s.log, Topic: worker.ClicksTopic(int64(cfg.ClicksBytes)),
+		Progress: func(clicks int64) {
+			if clicks-said >= 1_000_000 {
+				said = clicks
+				_, _ = fmt.Fprintf(out, "%d clicks so far\n", clicks)
+			}
+		},
+	})
+	if _, fewer := errors.AsType[*store.FewerError](err); fewer {
+		return &hintError{err, "nothing changed; what was counted before the topic was trimmed can only be kept as it is"}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d clicks counted anew, and shown\n", clicks)
+	return err
+}
