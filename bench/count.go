@@ -107,7 +107,8 @@ func fill(ctx context.Context, log *sqlite.Engine, topic queue.TopicConfig, ids 
 	if err != nil {
 		return err
 	}
-	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, uint64(len(ids)-1))
+	random := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(random, 1.1, 1, uint64(len(ids)-1))
 	segments := make([]queue.SegmentID, topic.Partitions)
 	next := make([]uint64, topic.Partitions)
 	for i := range segments {
@@ -118,7 +119,7 @@ func fill(ctx context.Context, log *sqlite.Engine, topic queue.TopicConfig, ids 
 		p := n / batchSize % topic.Partitions
 		b := queue.Batch{Segment: segments[p], First: next[p]}
 		for range batchSize {
-			body, err := clicks.Append(nil, snip.Click{Link: ids[zipf.Uint64()], At: now})
+			body, err := clicks.Append(nil, click(random, ids[zipf.Uint64()], now))
 			if err != nil {
 				return err
 			}
@@ -130,6 +131,18 @@ func fill(ctx context.Context, log *sqlite.Engine, topic queue.TopicConfig, ids 
 		}
 	}
 	return nil
+}
+
+// click has ten values in each of five dimensions, as the bar asks for, and a visitor
+// of many. Class and medium go along with them, and the rest is unknown.
+func click(random *rand.Rand, link int64, at time.Time) snip.Click {
+	value := func(name string) string { return fmt.Sprint(name, random.IntN(10)) }
+	return snip.Click{
+		Link: link, At: at, Visitor: random.Uint64N(100_000) * 0x9e3779b97f4a7c15,
+		Referrer: value("site-") + ".example", Browser: value("Browser "), OS: value("System "),
+		Country: value("C"), Campaign: value("campaign "),
+		Medium: "other", Device: "phone", Language: "en", Region: "unknown",
+	}
 }
 
 // updatePerClick is what most shorteners do.
