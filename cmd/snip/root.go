@@ -37,6 +37,8 @@ files.`,
 		},
 		newShorten(environ),
 		newLinks(environ),
+		newStats(environ),
+		newRebuild(environ),
 		newKey(environ),
 		&cobra.Command{
 			Use:   "version",

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"snip"
+	"snip/client"
+	"snip/wire"
+)
+
+func newStats(environ []string) *cobra.Command {
+	var top int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "stats [CODE...]",
+		Short: "Show what was counted for links, or for all of them",
+		Long: `Show what the server at SNIP_SERVER counted: for one link, for several together,
+or, without a code, for everything, and which links are popular.
+
+Days are those of a time zone, the first and the last included. Where nothing is
+said the server chooses: the last 30 days, in its own zone.`,
+		Example: "  snip stats go\n  snip stats --from 2026-11-01 --to 2026-11-30 --zone Europe/Berlin --step week\n  snip stats go --json",
+		RunE: func(cmd *cobra.Command, codes []string) error {
+			c, err := dial(environ)
+			if err != nil {
+				return err
+			}
+			parameters := url.Values{"code": codes, "top": {strconv.Itoa(top)}}
+			for _, name := range []string{"from", "to", "zone", "step"} {
+				if f := cmd.Flags().Lookup(name); f.Changed {
+					parameters.Set(name, f.Value.String())
+				}
+			}
+			show := showStats
+			if asJSON {
+				show = showStatsJSON
+			}
+			return hint(show(cmd.Context(), cmd.OutOrStdout(), c, parameters, top))
+		},
+	}
+	cmd.Flags().String("from", "", "first day, such as 2026-11-01")
+	cmd.Flags().String("to", "", "last day")
+	cmd.Flags().String("zone", "", "time zone of the days, such as Europe/Berlin")
+	cmd.Flags().String("step", "", "hour, day, week or month")
+	cmd.Flags().IntVar(&top, "top", 10, "how many values of each kind, and how many links")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the answers of the API, one a line")
+	return cmd
+}
+
+// showStats prints tables. A top of 0 leaves out which links are popular.
+func showStats(ctx context.Context, w io.Writer, c *client.Client, parameters url.Values, top int) error {
+	_, st, err := askStats(ctx, c, parameters)
+	if err != nil {
+		return err
+	}
+	var popular snip.Popular
+	if len(st.Codes) == 0 && top > 0 {
+		if popular, err = c.Popular(ctx, st.Range, top); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(w, statsText(st, popular))
+	return err
+}
+
+// showStatsJSON prints what the API answers: the statistics, and without a code which
+// links are popular.
+func showStatsJSON(ctx context.Context, w io.Writer, c *client.Client, parameters url.Values, top int) error {
+	raw, st, err := askStats(ctx, c, parameters)
+	if err != nil {
+		return err
+	}
+	answers := []json.RawMessage{raw}
+	if len(st.Codes) == 0 && top > 0 {
+		r := st.Range
+		raw, err := c.PopularJSON(ctx, url.Values{
+			"from": {r.From.String()}, "to": {r.To.String()}, "zone": {r.Location().String()}, "limit": {strconv.Itoa(top)},
+		})
+		if err != nil {
+			return err
+		}
+		answers = append(answers, raw)
+	}
+	for _, raw := range answers {
+		var line bytes.Buffer
+		if err := json.Compact(&line, raw); err != nil {
+			return fmt.Errorf("answer of the server: %w", err)
+		}
+		if _, err := fmt.Fprintln(w, printableJSON(line.String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askStats returns the answer as it stands, and what it says. What comes after is
+// asked for with the range that the server chose: midnight may lie between.
+func askStats(ctx context.Context, c *client.Client, parameters url.Values) (json.RawMessage, snip.Stats, error) {
+	raw, err := c.StatsJSON(ctx, parameters)
+	if err != nil {
+		return nil, snip.Stats{}, err
+	}
+	var answer wire.Stats
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return nil, snip.Stats{}, fmt.Errorf("answer of the server: %w", err)
+	}
+	st, err := answer.Stats()
+	if err != nil {
+		return nil, st, fmt.Errorf("answer of the server: %w", err)
+	}
+	return raw, st, nil
+}
