@@ -28,8 +28,8 @@ torture: ## kill the whole program 20 times where make test does it 3 times
 race: ## every test of the packages below test/ with the race detector
 	go test -race -count=1 -timeout 30m $$(go list ./... | grep -v '^snip/test$$')
 
-bench: ## redirects and counting beside what they are compared with
-	cd bench && go run . redirect && go run . count
+bench: ## redirects, counting and shipping beside what they are compared with
+	cd bench && go run . redirect && go run . count && go run . shipper
 
 lint: ## golangci-lint, with .golangci.yml
 	go run $(GOLANGCI) run

@@ -4,6 +4,7 @@
 //
 //	go run . redirect   # Snip's redirects against a handler that answers a constant 307
 //	go run . count      # counted clicks against one committed UPDATE per click
+//	go run . shipper    # notes made into events against the redirects that make them
 package main
 
 import (
@@ -37,8 +38,10 @@ func run(ctx context.Context, name string, rounds int, length time.Duration) err
 		return redirect(ctx, rounds, length)
 	case "count":
 		return count(ctx, rounds, length)
+	case "shipper":
+		return shipper(ctx, rounds, length)
 	}
-	return fmt.Errorf("no benchmark %q: name redirect or count", name)
+	return fmt.Errorf("no benchmark %q: name redirect, count or shipper", name)
 }
 
 // contestant is one of those that are measured in turns.
