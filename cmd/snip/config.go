@@ -29,6 +29,9 @@ type config struct {
 	CountryDB      string   `env:"SNIP_COUNTRY_DB"`
 	RespectPrivacy bool     `env:"SNIP_RESPECT_PRIVACY"`
 
+	TimeZone zone `env:"SNIP_TIME_ZONE" envDefault:"UTC"`
+	FineDays int  `env:"SNIP_FINE_DAYS" envDefault:"400"`
+
 	SpoolBytes        size          `env:"SNIP_SPOOL_BYTES" envDefault:"256MB"`
 	SpoolSegmentBytes size          `env:"SNIP_SPOOL_SEGMENT_BYTES" envDefault:"4MB"`
 	SpoolSync         time.Duration `env:"SNIP_SPOOL_SYNC" envDefault:"1s"`
@@ -50,7 +53,7 @@ type config struct {
 func readConfig(environ []string, p parts) (config, error) {
 	c, err := env.ParseAsWithOptions[config](env.Options{
 		Environment: env.ToMap(environ),
-		FuncMap:     map[reflect.Type]env.ParserFunc{reflect.TypeFor[size](): parseSize},
+		FuncMap:     map[reflect.Type]env.ParserFunc{reflect.TypeFor[size](): parseSize, reflect.TypeFor[zone](): parseZone},
 	})
 	if err != nil {
 		return c, &usageError{named(err)}
@@ -100,12 +103,26 @@ func (c config) check() error {
 	if c.DataDir == "" {
 		return errors.New("SNIP_DATA_DIR must not be empty")
 	}
+	if c.FineDays < 0 {
+		return fmt.Errorf("SNIP_FINE_DAYS is %d, must be a number of days, or 0 for ever", c.FineDays)
+	}
 	for name, d := range map[string]time.Duration{"SNIP_DRAIN": c.Drain, "SNIP_SESSION": c.Session} {
 		if d <= 0 {
 			return fmt.Errorf("%s is %s, must be more than 0", name, d)
 		}
 	}
 	return nil
+}
+
+// zone is a time zone by its name.
+type zone struct{ *time.Location }
+
+func parseZone(text string) (any, error) {
+	z, err := time.LoadLocation(text)
+	if err != nil || text == "Local" {
+		return nil, fmt.Errorf("%q is no time zone such as UTC or Europe/Berlin", text)
+	}
+	return zone{z}, nil
 }
 
 func (c config) database() string { return filepath.Join(c.DataDir, "snip.db") }

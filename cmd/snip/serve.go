@@ -77,7 +77,7 @@ func serve(ctx context.Context, cfg config, p parts, log *slog.Logger) (err erro
 		stops = append(stops, stop...)
 	}
 	if p.worker {
-		stops = append(stops, startWorker(ctx, s.count, fail))
+		stops = append(stops, startWorker(ctx, cfg, s.count, fail))
 	}
 
 	// What was read to get ready took more memory than what is left of it.
@@ -217,7 +217,7 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 	}
 	site, err := web.New(web.Config{
 		Links: s.links, Stats: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read, Unknown: s.links,
-		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy,
+		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy, Zone: cfg.TimeZone.Location,
 		Metrics: registry, Logger: log,
 	})
 	if err != nil {
@@ -234,9 +234,11 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 	return site, shipper, shipper.Refresh(ctx)
 }
 
-func startWorker(ctx context.Context, count *worker.Count, fail context.CancelCauseFunc) func() error {
+func startWorker(ctx context.Context, cfg config, count *worker.Count, fail context.CancelCauseFunc) func() error {
 	counted := start(ctx, fail, count.Run)
-	retained := start(ctx, fail, count.Retain)
+	retained := start(ctx, fail, func(ctx context.Context) error {
+		return count.Retain(ctx, worker.Retention{FineDays: cfg.FineDays, Zone: cfg.TimeZone.Location})
+	})
 	return func() error { return errors.Join(retained(), counted()) }
 }
 
