@@ -144,6 +144,7 @@ func DecodeFacts(b []byte, total snip.Counts) (*Facts, error) {
 	}
 	from := 0
 	for d, to := range last {
+		to = max(from, to) // 0 where nothing is told, of no clicks at all.
 		f.entries[d] = entries[from:to:to]
 		from = to
 	}
