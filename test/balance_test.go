@@ -55,7 +55,7 @@ func balance(requests []visit, b books, dropped int64) (wrong []string) {
 			complain("/%s has %d clicks; %d requests were answered, %d cut, %d clicks dropped", code, a.clicks, l.answered, l.cut, dropped)
 		}
 		if a.totalClicks != a.clicks || a.totalHuman != a.human {
-			complain("/%s has %d clicks, %d human; its totals add up to %d and %d", code, a.clicks, a.human, a.totalClicks, a.totalHuman)
+			complain("/%s has %d clicks, %d human; its rollups add up to %d and %d", code, a.clicks, a.human, a.totalClicks, a.totalHuman)
 		}
 	}
 	for code, l := range perCode {
