@@ -1,0 +1,251 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"snip"
+	"snip/store"
+)
+
+// someClicks are on three links over some days around noon.
+func someClicks(n int, links ...snip.Link) []snip.Click {
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	text := func(name string, n int) string { return fmt.Sprint(name, random.IntN(n)) }
+	clicks := make([]snip.Click, n)
+	for i := range clicks {
+		clicks[i] = snip.Click{
+			Link: links[random.IntN(len(links))].ID, At: noon.Add(time.Duration(random.Int64N(int64(5*24*time.Hour))) - 60*time.Hour),
+			Class: snip.Class(random.IntN(5)), Visitor: random.Uint64N(50),
+			Browser: text("b", 30), Referrer: text("r", 1500), Country: text("c", 3),
+		}
+	}
+	return clicks
+}
+
+// views are what can be asked about links, as of some days in a zone.
+type views struct {
+	Stats   map[string]snip.Stats
+	Popular snip.Popular
+}
+
+func look(t *testing.T, s *store.Store, zone *time.Location, step snip.Step, codes ...string) views {
+	t.Helper()
+	r := snip.Range{From: snip.DateOf(noon).AddDays(-4), To: snip.DateOf(noon).AddDays(4), Zone: zone}
+	v := views{Stats: map[string]snip.Stats{}}
+	var err error
+	for _, code := range append(codes, "") {
+		q := snip.StatsQuery{Range: r, Step: step, Top: snip.MaxTop}
+		if code != "" {
+			q.Codes = []string{code}
+		}
+		if v.Stats[code], err = s.Stats(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v.Popular, err = s.Popular(t.Context(), r, 1000); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// sameZone compares zones by what they are called.
+var sameZone = cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
+
+// TestDeletedLinkLeavesTheOthers covers L27's last step: after a link went, every view
+// is as if it had never been, but for the visitors of all links.
+func TestDeletedLinkLeavesTheOthers(t *testing.T) {
+	for _, compacted := range []bool{false, true} {
+		t.Run(fmt.Sprint("compacted=", compacted), func(t *testing.T) {
+			fixed := store.Config{Now: func() time.Time { return noon }}
+			with, without := open(t, fixed), open(t, fixed)
+			var links []snip.Link
+			for _, code := range []string{"a", "b", "gone"} {
+				links = append(links, create(t, with, snip.NewLink{Code: code}))
+				create(t, without, snip.NewLink{Code: code})
+			}
+			all := someClicks(3000, links...)
+			count(t, with, all...)
+			count(t, without, slices.DeleteFunc(slices.Clone(all), func(c snip.Click) bool { return c.Link == links[2].ID })...)
+			if compacted {
+				for _, s := range []*store.Store{with, without} {
+					compact(t, s, time.UTC, noon)
+				}
+			}
+			for _, s := range []*store.Store{with, without} {
+				if err := s.DeleteLink(t.Context(), "gone"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, want := look(t, with, time.UTC, snip.StepDay, "a", "b"), look(t, without, time.UTC, snip.StepDay, "a", "b")
+			for _, v := range []views{got, want} {
+				st := v.Stats[""]
+				st.Visitors = nil
+				v.Stats[""] = st
+			}
+			if diff := cmp.Diff(want, got, sameZone); diff != "" {
+				t.Error(diff)
+			}
+			var total int64
+			if err := with.Read().QueryRowContext(t.Context(), `SELECT clicks FROM instance`).Scan(&total); err != nil || total != want.Stats[""].Clicks {
+				t.Errorf("the instance has %d clicks, %v, want %d", total, err, want.Stats[""].Clicks)
+			}
+		})
+	}
+}
+
+func compact(t *testing.T, s *store.Store, zone *time.Location, before time.Time) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.Compact(t.Context(), zone, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func rollups(t *testing.T, s *store.Store) (n int) {
+	t.Helper()
+	if err := s.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM rollups`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestCompact: days of the zone stay as they were in every figure; another zone is
+// told that its figures are not exact, and loses none.
+func TestCompact(t *testing.T) {
+	s := open(t, store.Config{})
+	var links []snip.Link
+	for _, code := range []string{"a", "b", "c"} {
+		links = append(links, create(t, s, snip.NewLink{Code: code}))
+	}
+	count(t, s, someClicks(3000, links...)...)
+	zone, err := time.LoadLocation("Asia/Kathmandu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rows := look(t, s, zone, snip.StepDay, "a", "b", "c"), rollups(t, s)
+	utc := look(t, s, time.UTC, snip.StepDay, "a")
+	cutoff := noon.Add(24 * time.Hour)
+	compact(t, s, zone, cutoff)
+	if n := rollups(t, s); n >= rows/2 {
+		t.Errorf("%d rows of %d are left", n, rows)
+	}
+	after := look(t, s, zone, snip.StepDay, "a", "b", "c")
+	if diff := cmp.Diff(before, after, sameZone); diff != "" {
+		t.Error(diff)
+	}
+	if c := after.Stats["a"].Coarse; !c.IsZero() {
+		t.Errorf("days of the zone are coarse up to %s, want exact ones", c)
+	}
+
+	// The last day that was compacted ends at midnight in Kathmandu, the one before the cutoff.
+	end := snip.DateOf(cutoff.In(zone)).Start(zone)
+	for step, then := range map[snip.Step]views{
+		snip.StepDay: look(t, s, time.UTC, snip.StepDay, "a"), snip.StepHour: look(t, s, zone, snip.StepHour, "a"),
+	} {
+		for code, st := range then.Stats {
+			if !st.Coarse.Equal(end) {
+				t.Errorf("%q by %s: coarse up to %s, want %s", code, step, st.Coarse, end)
+			}
+			if st.Counts != utc.Stats[code].Counts {
+				t.Errorf("%q by %s: %+v, want %+v", code, step, st.Counts, utc.Stats[code].Counts)
+			}
+		}
+	}
+
+	// What comes late is added, and compacted with the next of its day or stays fine.
+	late := someClicks(500, links...)
+	count(t, s, late...)
+	want := look(t, s, zone, snip.StepDay, "a", "b", "c")
+	if got := want.Stats[""].Clicks - before.Stats[""].Clicks; got != 500 {
+		t.Errorf("%d late clicks are counted, want 500", got)
+	}
+	compact(t, s, time.UTC, noon.Add(100*24*time.Hour))
+	for code, st := range look(t, s, zone, snip.StepMonth, "a", "b", "c").Stats {
+		if st.Counts != want.Stats[code].Counts {
+			t.Errorf("%q: %+v after it was compacted in another zone, want %+v", code, st.Counts, want.Stats[code].Counts)
+		}
+	}
+}
+
+// TestGenerations: what is built is not seen until it is shown, and the one that was
+// shown before is erased.
+func TestGenerations(t *testing.T) {
+	s := open(t, store.Config{})
+	a, b := create(t, s, snip.NewLink{Code: "a"}), create(t, s, snip.NewLink{Code: "b"})
+	all := someClicks(1000, a, b)
+	count(t, s, all...)
+	want := look(t, s, time.UTC, snip.StepHour, "a", "b")
+	same := func(when string) {
+		t.Helper()
+		got := look(t, s, time.UTC, snip.StepHour, "a", "b")
+		if diff := cmp.Diff(want, got, sameZone); diff != "" {
+			t.Errorf("%s: %s", when, diff)
+		}
+	}
+	given, err := s.BuildGeneration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	countIn(t, s, given, all[:10]...)
+	building, err := s.BuildGeneration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := func(context.Context, *sql.Tx) (bool, error) { return true, nil }
+	if shown, err := s.ShowGeneration(t.Context(), given, ready); shown || err == nil {
+		t.Errorf("ShowGeneration of one that was given up = %t, %v, want an error", shown, err)
+	}
+	countIn(t, s, building, all[:999]...)
+	same("while it is built")
+	shown, err := s.ShowGeneration(t.Context(), building, ready)
+	if shown || err == nil {
+		t.Errorf("ShowGeneration of 999 clicks of 1000 = %t, %v, want an error", shown, err)
+	}
+	same("after it was refused")
+	countIn(t, s, building, all[999])
+	if shown, err := s.ShowGeneration(t.Context(), building, ready); !shown || err != nil {
+		t.Fatalf("ShowGeneration = %t, %v", shown, err)
+	}
+	same("once it is shown")
+	rows := rollups(t, s)
+	if err := s.EraseGenerations(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same("once the others are erased")
+	if n := rollups(t, s); n > rows/2+10 {
+		t.Errorf("%d rows of %d are left, want half", n, rows)
+	}
+	// A link that goes while a generation is built goes from that, too.
+	building, err = s.BuildGeneration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	countIn(t, s, building, all...)
+	if err := s.DeleteLink(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	if shown, err := s.ShowGeneration(t.Context(), building, ready); !shown || err != nil {
+		t.Fatalf("ShowGeneration = %t, %v", shown, err)
+	}
+	if got := look(t, s, time.UTC, snip.StepHour, "a"); got.Stats[""].Counts != want.Stats["a"].Counts || got.Stats["a"].Counts != want.Stats["a"].Counts {
+		t.Errorf("all links have %+v, and the one that is left %+v, want %+v", got.Stats[""].Counts, got.Stats["a"].Counts, want.Stats["a"].Counts)
+	}
+}
+
+func countIn(t *testing.T, s *store.Store, generation int, clicks ...snip.Click) {
+	t.Helper()
+	err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return s.CountClicks(ctx, tx, generation, clicks) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
