@@ -46,7 +46,10 @@ var imports = []struct {
 		"how counts are encoded is known in one place, and needs no database to be tried",
 	},
 	{
-		"snip/store", []string{"snip", "snip/rollup", "snip/internal/sqlitefile", "modernc.org/sqlite/...", "github.com/pressly/goose/v3"},
+		"snip/store", []string{
+			"snip", "snip/rollup", "snip/internal/sqlitefile", "modernc.org/sqlite/...", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...",
+			"github.com/pressly/goose/v3",
+		},
 		"links are kept without a word about queues: their only meeting point is a transaction",
 	},
 	{

@@ -7,49 +7,92 @@ import (
 	"strings"
 )
 
-// inChunks runs a statement over rows of values, a bounded number at a time, and
-// calls scan for each row that it returns. In the statement, %s stands for the rows,
-// whose columns SQLite and PostgreSQL both name column1, column2 and so on.
-func inChunks(ctx context.Context, tx *sql.Tx, statement string, rows [][]any, scan func(*sql.Rows) error) error {
+// inChunks runs a statement over rows of numbers, a bounded number at a time, and calls
+// scan for each row that it returns. In the statement, %s stands for the rows, whose
+// columns SQLite and PostgreSQL both name column1, column2 and so on.
+func inChunks(ctx context.Context, tx session, statement string, rows [][]any, scan func(*sql.Rows) error) error {
+	return chunked(ctx, tx, statement, "CAST($%d AS BIGINT)", rows, scan)
+}
+
+// insertChunks runs an INSERT in the same way. In it, %s stands for the rows after
+// VALUES, which may hold anything.
+func insertChunks(ctx context.Context, tx session, statement string, rows [][]any) error {
+	return chunked(ctx, tx, statement, "$%d", rows, nil)
+}
+
+// chunked takes as many rows at once as is a power of two, so that there are few
+// statements to prepare. The values of the first row are written as first says.
+func chunked(ctx context.Context, tx session, statement, first string, rows [][]any, scan func(*sql.Rows) error) error {
 	// SQLite looks up a parameter by walking over all of them: with more rows the
-	// walk costs more than the statements that are saved.
-	const most = 32
-	for len(rows) > 0 {
-		n := min(len(rows), most)
-		if err := runChunks(ctx, tx, statement, rows[:len(rows)/n*n], n, scan); err != nil {
+	// walk costs more than the statements that are saved. A server is far away.
+	most := 32
+	if tx.kind == onPostgres {
+		most = 1024
+	}
+	for n := most; n > 0; n /= 2 {
+		if len(rows) < n {
+			continue
+		}
+		now := len(rows) / n * n
+		text := fmt.Sprintf(statement, placeholders(n, len(rows[0]), first))
+		if err := runChunks(ctx, tx, text, rows[:now], n, scan); err != nil {
 			return err
 		}
-		rows = rows[len(rows)/n*n:]
+		rows = rows[now:]
 	}
 	return nil
 }
 
 // runChunks runs a statement over rows, n at a time.
-func runChunks(ctx context.Context, tx *sql.Tx, statement string, rows [][]any, n int, scan func(*sql.Rows) error) error {
-	prepared, err := tx.PrepareContext(ctx, fmt.Sprintf(statement, placeholders(n, rows[0])))
-	if err != nil {
-		return err
+func runChunks(ctx context.Context, tx session, text string, rows [][]any, n int, scan func(*sql.Rows) error) error {
+	run := func(args []any) error { return runOnce(ctx, unprepared{tx, text}, args, scan) }
+	if tx.kind == onSQLite {
+		// On a server, a statement that is prepared belongs to a connection, which a
+		// pooler gives to others.
+		prepared, err := tx.PrepareContext(ctx, text)
+		if err != nil {
+			return err
+		}
+		defer prepared.Close()
+		run = func(args []any) error { return runOnce(ctx, prepared, args, scan) }
 	}
-	defer prepared.Close()
 	args := make([]any, 0, n*len(rows[0]))
 	for ; len(rows) > 0; rows = rows[n:] {
 		args = args[:0]
 		for _, row := range rows[:n] {
 			args = append(args, row...)
 		}
-		if err := runOnce(ctx, prepared, args, scan); err != nil {
+		if err := run(args); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func runOnce(ctx context.Context, prepared *sql.Stmt, args []any, scan func(*sql.Rows) error) error {
+// unprepared is a statement that is sent as text each time.
+type unprepared struct {
+	session
+	text string
+}
+
+func (u unprepared) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
+	return u.session.ExecContext(ctx, u.text, args...)
+}
+
+func (u unprepared) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
+	return u.session.QueryContext(ctx, u.text, args...)
+}
+
+func runOnce(ctx context.Context, statement interface {
+	ExecContext(ctx context.Context, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
+}, args []any, scan func(*sql.Rows) error,
+) error {
 	if scan == nil {
-		_, err := prepared.ExecContext(ctx, args...)
+		_, err := statement.ExecContext(ctx, args...)
 		return err
 	}
-	got, err := prepared.QueryContext(ctx, args...)
+	got, err := statement.QueryContext(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -62,26 +105,25 @@ func runOnce(ctx context.Context, prepared *sql.Stmt, args []any, scan func(*sql
 	return got.Err()
 }
 
-// placeholders returns n rows like the one given. The first one tells PostgreSQL the
-// types.
-func placeholders(n int, like []any) string {
+// placeholders returns rows of placeholders. The first row is where a server finds out
+// the types.
+func placeholders(rows, columns int, first string) string {
 	var b strings.Builder
-	i := 0
-	for row := range n {
-		open := ", ("
-		if row == 0 {
-			open = "("
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%columns == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
 		}
-		for _, value := range like {
-			i++
-			if _, isBytes := value.([]byte); row == 0 && !isBytes {
-				fmt.Fprintf(&b, "%sCAST($%d AS BIGINT)", open, i)
-			} else {
-				fmt.Fprintf(&b, "%s$%d", open, i)
-			}
-			open = ", "
+		format := "$%d"
+		if i < columns {
+			format = first
 		}
-		b.WriteString(")")
+		fmt.Fprintf(&b, format, i+1)
 	}
+	b.WriteString(")")
 	return b.String()
 }

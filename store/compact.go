@@ -18,14 +18,17 @@ const compactLinks = 200
 // given zone, ended before a moment. It returns whether there may be more to do. Of a
 // whole day in that zone every figure stays as it was.
 func (s *Store) Compact(ctx context.Context, zone *time.Location, before time.Time) (more bool, err error) {
-	err = s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx session) error {
 		more, err = compact(ctx, tx, zone, before)
 		return err
 	})
 	return more, s.failed("compact", err)
 }
 
-func compact(ctx context.Context, tx *sql.Tx, zone *time.Location, before time.Time) (more bool, err error) {
+func compact(ctx context.Context, tx session, zone *time.Location, before time.Time) (more bool, err error) {
+	if err := shareGeneration(ctx, tx); err != nil {
+		return false, err
+	}
 	var generation int
 	var oldest sql.NullInt64
 	err = tx.QueryRowContext(ctx, `
@@ -57,13 +60,13 @@ func compact(ctx context.Context, tx *sql.Tx, zone *time.Location, before time.T
 
 // fragmented returns the links that have more than one rollup of 15 minutes in a
 // span. With one there is nothing to gain, and it tells more than that of a day.
-func fragmented(ctx context.Context, tx *sql.Tx, generation int, in span) ([]int64, error) {
-	// From high to low: all links, 0, come last, as they do when clicks are counted.
+func fragmented(ctx context.Context, tx session, generation int, in span) ([]int64, error) {
+	// All links, 0, come last, as they do when clicks are counted.
 	rows, err := tx.QueryContext(ctx, `
 		SELECT link_id FROM rollups
 		WHERE generation = $1 AND slot >= $2 AND slot < $3 AND seconds = $4
 		GROUP BY link_id HAVING COUNT(*) > 1
-		ORDER BY link_id DESC LIMIT $5`, generation, in.start, in.end, slotSeconds, compactLinks)
+		ORDER BY link_id = 0, link_id LIMIT $5`, generation, in.start, in.end, slotSeconds, compactLinks)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func fragmented(ctx context.Context, tx *sql.Tx, generation int, in span) ([]int
 	return links, rows.Err()
 }
 
-func compactLink(ctx context.Context, tx *sql.Tx, generation int, link int64, in span) error {
+func compactLink(ctx context.Context, tx session, generation int, link int64, in span) error {
 	if err := lockLink(ctx, tx, generation, link); err != nil {
 		return err
 	}
@@ -115,7 +118,7 @@ func compactLink(ctx context.Context, tx *sql.Tx, generation int, link int64, in
 }
 
 // lockLink keeps others from counting for a link until the end of the transaction.
-func lockLink(ctx context.Context, tx *sql.Tx, generation int, link int64) error {
+func lockLink(ctx context.Context, tx session, generation int, link int64) error {
 	if link == allLinks {
 		return lockInstance(ctx, tx, generation, snip.Counts{})
 	}

@@ -23,6 +23,7 @@ const allLinks = 0
 // link's row, which each locks first, links by their number. The row of the instance
 // comes after all of them, so that two only wait there for the end of the other.
 func (s *Store) CountClicks(ctx context.Context, tx *sql.Tx, generation int, clicks []snip.Click) error {
+	in := s.session(tx)
 	b := batch{generation: generation}
 	for i := range clicks {
 		b.clicks = append(b.clicks, &clicks[i])
@@ -30,16 +31,19 @@ func (s *Store) CountClicks(ctx context.Context, tx *sql.Tx, generation int, cli
 	slices.SortFunc(b.clicks, func(x, y *snip.Click) int {
 		return cmp.Or(cmp.Compare(x.Link, y.Link), x.At.Compare(y.At))
 	})
-	if err := b.lockLinks(ctx, tx); err != nil {
+	if err := shareGeneration(ctx, in); err != nil {
+		return fmt.Errorf("store: count clicks: %w", err)
+	}
+	if err := b.lockLinks(ctx, in); err != nil {
 		return fmt.Errorf("store: count clicks of links: %w", err)
 	}
 	if len(b.clicks) == 0 {
 		return nil
 	}
-	if err := b.countLinks(ctx, tx); err != nil {
+	if err := b.countLinks(ctx, in); err != nil {
 		return fmt.Errorf("store: count clicks: %w", err)
 	}
-	if err := b.countAll(ctx, tx); err != nil {
+	if err := b.countAll(ctx, in); err != nil {
 		return fmt.Errorf("store: count clicks of all links: %w", err)
 	}
 	return nil
@@ -55,8 +59,8 @@ type batch struct {
 
 // lockLinks adds to the totals of links, which locks them, and drops the clicks of
 // those that are not there. A generation that is not shown only asks for links.
-func (b *batch) lockLinks(ctx context.Context, tx *sql.Tx) error {
-	var totals [][]any
+func (b *batch) lockLinks(ctx context.Context, tx session) error {
+	var totals, ids [][]any
 	for i := 0; i < len(b.clicks); {
 		id := b.clicks[i].Link
 		var c snip.Counts
@@ -67,6 +71,10 @@ func (b *batch) lockLinks(ctx context.Context, tx *sql.Tx) error {
 			}
 		}
 		totals = append(totals, []any{id, c.Clicks, c.HumanClicks})
+		ids = append(ids, []any{id})
+	}
+	if err := lockInOrder(ctx, tx, ids); err != nil {
+		return err
 	}
 	there := make(map[int64]bool, len(totals))
 	err := inChunks(ctx, tx, fmt.Sprintf(`
@@ -86,7 +94,7 @@ func (b *batch) lockLinks(ctx context.Context, tx *sql.Tx) error {
 }
 
 // countLinks adds clicks to the days and rollups of their links.
-func (b *batch) countLinks(ctx context.Context, tx *sql.Tx) error {
+func (b *batch) countLinks(ctx context.Context, tx session) error {
 	var days []*dayRow
 	var rollups []*rollupRow
 	for _, c := range b.clicks {
@@ -123,7 +131,7 @@ func (b *batch) countLinks(ctx context.Context, tx *sql.Tx) error {
 
 // countAll adds the clicks to those of all links together. What is not kept apart for
 // a link is not kept apart there either: so a link can be taken out again.
-func (b *batch) countAll(ctx context.Context, tx *sql.Tx) error {
+func (b *batch) countAll(ctx context.Context, tx session) error {
 	var total snip.Counts
 	for _, c := range b.clicks {
 		total.Clicks++
@@ -165,7 +173,7 @@ func (b *batch) countAll(ctx context.Context, tx *sql.Tx) error {
 
 // lockInstance adds to the total of the instance, if the generation is the one that
 // is shown. It locks the row in any case.
-func lockInstance(ctx context.Context, tx *sql.Tx, generation int, c snip.Counts) error {
+func lockInstance(ctx context.Context, tx session, generation int, c snip.Counts) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE instance SET
 			clicks = clicks + CASE WHEN generation = $1 THEN $2 ELSE 0 END,

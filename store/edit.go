@@ -23,7 +23,7 @@ func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sni
 		expires = expiryColumn(*e.ExpiresAt)
 	}
 	var l snip.Link
-	err := s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx session) error {
 		var err error
 		l, err = scanLink(tx.QueryRowContext(ctx, `
 			UPDATE links SET
@@ -38,7 +38,7 @@ func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sni
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return notFound(code)
-		case taken(err):
+		case s.db.taken(err):
 			return conflict(*e.Code)
 		}
 		return err
@@ -52,7 +52,7 @@ func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sni
 // DeleteLink removes a link and all that was counted for it. Clicks on it that are
 // still under way will count for nothing, also if its code is given out again.
 func (s *Store) DeleteLink(ctx context.Context, code string) error {
-	err := s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx session) error {
 		var id int64
 		err := tx.QueryRowContext(ctx,
 			`DELETE FROM links WHERE domain = $1 AND code = $2 RETURNING id`, ownDomain, code).Scan(&id)

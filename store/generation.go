@@ -9,7 +9,7 @@ import (
 
 // Generation returns which counting of the clicks is the one that is shown.
 func (s *Store) Generation(ctx context.Context, tx *sql.Tx) (int, error) {
-	shown, _, err := generations(ctx, tx)
+	shown, _, err := generations(ctx, s.session(tx))
 	if err != nil {
 		return 0, fmt.Errorf("store: read generation: %w", err)
 	}
@@ -18,7 +18,7 @@ func (s *Store) Generation(ctx context.Context, tx *sql.Tx) (int, error) {
 
 // Building returns an error if a generation is not the one that is being built.
 func (s *Store) Building(ctx context.Context, tx *sql.Tx, generation int) error {
-	shown, building, err := generations(ctx, tx)
+	shown, building, err := generations(ctx, s.session(tx))
 	switch {
 	case err != nil:
 		return fmt.Errorf("store: read generation: %w", err)
@@ -33,7 +33,7 @@ var ErrGeneration = errors.New("another rebuild began, or this one has ended")
 
 // generations returns the generation that is shown, and the one that is being built;
 // if there is none, the shown one again.
-func generations(ctx context.Context, tx *sql.Tx) (shown, building int, err error) {
+func generations(ctx context.Context, tx session) (shown, building int, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT generation, building FROM instance`).Scan(&shown, &building)
 	return shown, building, err
 }
@@ -41,7 +41,7 @@ func generations(ctx context.Context, tx *sql.Tx) (shown, building int, err erro
 // BuildGeneration begins a generation, in which nothing was counted yet. One that was
 // being built is given up.
 func (s *Store) BuildGeneration(ctx context.Context) (generation int, err error) {
-	err = s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx session) error {
 		return tx.QueryRowContext(ctx, `UPDATE instance SET building = building + 1 RETURNING building`).Scan(&generation)
 	})
 	return generation, s.failed("begin a generation", err)
@@ -52,7 +52,7 @@ func (s *Store) BuildGeneration(ctx context.Context) (generation int, err error)
 func (s *Store) EraseGenerations(ctx context.Context) error {
 	for {
 		var gone int64
-		err := s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		err := s.write(ctx, func(ctx context.Context, tx session) (err error) {
 			gone, err = eraseSome(ctx, tx)
 			return err
 		})
@@ -63,7 +63,7 @@ func (s *Store) EraseGenerations(ctx context.Context) error {
 }
 
 // eraseSome erases so little that others who write wait only for a moment.
-func eraseSome(ctx context.Context, tx *sql.Tx) (gone int64, err error) {
+func eraseSome(ctx context.Context, tx session) (gone int64, err error) {
 	shown, building, err := generations(ctx, tx)
 	if err != nil {
 		return 0, err
@@ -93,11 +93,14 @@ func eraseSome(ctx context.Context, tx *sql.Tx) (gone int64, err error) {
 // returns true in the transaction that does it. It refuses if that would take clicks
 // away.
 func (s *Store) ShowGeneration(ctx context.Context, generation int, ready func(context.Context, *sql.Tx) (bool, error)) (shown bool, err error) {
-	err = s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.Building(ctx, tx, generation); err != nil {
+	err = s.write(ctx, func(ctx context.Context, tx session) error {
+		if err := holdGeneration(ctx, tx); err != nil {
 			return err
 		}
-		if shown, err = ready(ctx, tx); err != nil || !shown {
+		if err := s.Building(ctx, tx.Tx, generation); err != nil {
+			return err
+		}
+		if shown, err = ready(ctx, tx.Tx); err != nil || !shown {
 			return err
 		}
 		return showGeneration(ctx, tx, generation)
@@ -113,7 +116,7 @@ func (e *FewerError) Error() string {
 	return fmt.Sprintf("the topic holds %d clicks, but %d are counted: it was trimmed since", e.Counted, e.Shown)
 }
 
-func showGeneration(ctx context.Context, tx *sql.Tx, generation int) error {
+func showGeneration(ctx context.Context, tx session, generation int) error {
 	var before, after int64
 	err := tx.QueryRowContext(ctx, `
 		SELECT clicks, (SELECT COALESCE(SUM(clicks), 0) FROM rollups WHERE generation = $1 AND link_id = 0) FROM instance`,

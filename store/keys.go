@@ -23,7 +23,7 @@ func (s *Store) CreateAdminKey(ctx context.Context, label string) (secret string
 		return "", err
 	}
 	secret = newSecret()
-	err = s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx session) error {
 		return s.insertAdminKey(ctx, tx, secret, label)
 	})
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) CreateAdminKey(ctx context.Context, label string) (secret string
 // FirstAdminKey makes an admin key if none was ever made. Of all processes that
 // ask, ever, at most one is told the secret.
 func (s *Store) FirstAdminKey(ctx context.Context) (secret string, made bool, err error) {
-	err = s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx session) error {
 		made = false
 		first, err := tx.ExecContext(ctx,
 			`INSERT INTO done (name, at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, firstKey, s.now().UnixMicro())
@@ -77,7 +77,7 @@ func (s *Store) CheckKey(ctx context.Context, secret string) (snip.Key, error) {
 	return k, nil
 }
 
-func (s *Store) insertAdminKey(ctx context.Context, tx *sql.Tx, secret, label string) error {
+func (s *Store) insertAdminKey(ctx context.Context, tx session, secret, label string) error {
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO keys (hash, label, admin, created_at) VALUES ($1, $2, TRUE, $3)`, hash(secret), label, s.now().UnixMicro())
 	if err != nil {

@@ -46,7 +46,7 @@ func (s *Store) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, erro
 		return snip.Link{}, err
 	}
 	var l snip.Link
-	err := s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx session) error {
 		var err error
 		if n.Code != "" {
 			l, err = insertLink(ctx, tx, n.Code, n, now)
@@ -72,7 +72,7 @@ func (s *Store) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, erro
 }
 
 // insertLink returns sql.ErrNoRows if the code is taken.
-func insertLink(ctx context.Context, tx *sql.Tx, code string, n snip.NewLink, now time.Time) (snip.Link, error) {
+func insertLink(ctx context.Context, tx session, code string, n snip.NewLink, now time.Time) (snip.Link, error) {
 	return scanLink(tx.QueryRowContext(ctx, `
 		INSERT INTO links (domain, code, url, title, expires_at, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $6)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"snip"
 )
@@ -17,14 +16,14 @@ func (s *Store) Popular(ctx context.Context, r snip.Range, limit int) (snip.Popu
 		return snip.Popular{}, &snip.Error{Code: snip.Invalid, Field: "limit", Message: "Must be a whole number from 1 to 1000."}
 	}
 	var p snip.Popular
-	err := s.readTx(ctx, func(tx *sql.Tx) (err error) {
+	err := s.read(ctx, func(tx session) (err error) {
 		p, err = readPopular(ctx, tx, r, limit)
 		return err
 	})
 	return p, s.failed("read popular links", err)
 }
 
-func readPopular(ctx context.Context, tx *sql.Tx, r snip.Range, limit int) (snip.Popular, error) {
+func readPopular(ctx context.Context, tx session, r snip.Range, limit int) (snip.Popular, error) {
 	generation, _, err := generations(ctx, tx)
 	if err != nil {
 		return snip.Popular{}, err
@@ -43,7 +42,7 @@ func readPopular(ctx context.Context, tx *sql.Tx, r snip.Range, limit int) (snip
 	return p, err
 }
 
-func readPopularLinks(ctx context.Context, tx *sql.Tx, generation int, s span, limit int) ([]snip.LinkCount, error) {
+func readPopularLinks(ctx context.Context, tx session, generation int, s span, limit int) ([]snip.LinkCount, error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT `+linkColumns+`, c, h
 		FROM (

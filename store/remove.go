@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"sort"
 
@@ -14,7 +13,10 @@ import (
 // what was counted for all links together, in the generation that is shown and in
 // one that is being built. Visitors cannot be taken out: nobody knows who of them
 // came for other links, too.
-func removeCounts(ctx context.Context, tx *sql.Tx, link int64) error {
+func removeCounts(ctx context.Context, tx session, link int64) error {
+	if err := shareGeneration(ctx, tx); err != nil {
+		return err
+	}
 	shown, building, err := generations(ctx, tx)
 	if err != nil {
 		return err
@@ -53,7 +55,7 @@ func within(rows []*rollupRow, seconds int64) int {
 }
 
 // subtract takes the clicks of a link out of those of all links.
-func subtract(ctx context.Context, tx *sql.Tx, generation int, rows []*rollupRow) error {
+func subtract(ctx context.Context, tx session, generation int, rows []*rollupRow) error {
 	days, err := daysOf(ctx, tx, generation, rows)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func newRollup(link, slot int64) *rollupRow {
 }
 
 // loadDays fills in the rows that are there already.
-func loadDays(ctx context.Context, tx *sql.Tx, generation int, days []*dayRow) error {
+func loadDays(ctx context.Context, tx session, generation int, days []*dayRow) error {
 	keys := make([][]any, len(days))
 	for i, r := range days {
 		keys[i] = []any{i, r.day, r.link}
@@ -115,7 +115,7 @@ func (r *dayRow) decode(texts, visitors []byte) (err error) {
 }
 
 // loadRollups fills in the rows that are there already.
-func loadRollups(ctx context.Context, tx *sql.Tx, generation int, rollups []*rollupRow) error {
+func loadRollups(ctx context.Context, tx session, generation int, rollups []*rollupRow) error {
 	keys := make([][]any, len(rollups))
 	for i, r := range rollups {
 		keys[i] = []any{i, r.slot, r.link, r.seconds}
@@ -144,7 +144,7 @@ func (r *rollupRow) decode(c snip.Counts, facts []byte) (err error) {
 var always = span{math.MinInt64 / 2, math.MaxInt64 / 2}
 
 // readRollups returns the rows of a link that begin in a span, oldest first.
-func readRollups(ctx context.Context, tx *sql.Tx, generation int, link int64, in span) ([]*rollupRow, error) {
+func readRollups(ctx context.Context, tx session, generation int, link int64, in span) ([]*rollupRow, error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT slot, seconds, clicks, human_clicks, facts FROM rollups
 		WHERE generation = $1 AND link_id = $2 AND slot >= $3 AND slot < $4
@@ -170,7 +170,7 @@ func readRollups(ctx context.Context, tx *sql.Tx, generation int, link int64, in
 }
 
 // daysOf returns the days of one link that its rollups touch.
-func daysOf(ctx context.Context, tx *sql.Tx, generation int, rollups []*rollupRow) (map[int64]*dayRow, error) {
+func daysOf(ctx context.Context, tx session, generation int, rollups []*rollupRow) (map[int64]*dayRow, error) {
 	days := map[int64]*dayRow{}
 	var rows []*dayRow
 	for _, r := range rollups {
@@ -185,7 +185,7 @@ func daysOf(ctx context.Context, tx *sql.Tx, generation int, rollups []*rollupRo
 }
 
 // saveBoth writes days that changed, and rollups.
-func saveBoth(ctx context.Context, tx *sql.Tx, generation int, days []*dayRow, rollups []*rollupRow) error {
+func saveBoth(ctx context.Context, tx session, generation int, days []*dayRow, rollups []*rollupRow) error {
 	var rows [][]any
 	for _, r := range days {
 		if !r.changed {
@@ -195,27 +195,25 @@ func saveBoth(ctx context.Context, tx *sql.Tx, generation int, days []*dayRow, r
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []any{r.day, r.link, r.values.Append(nil), visitors})
+		rows = append(rows, []any{generation, r.day, r.link, r.values.Append(nil), visitors})
 	}
-	err := inChunks(ctx, tx, fmt.Sprintf(`
-		INSERT INTO days (generation, day, link_id, texts, visitors)
-		SELECT %d, v.column1, v.column2, v.column3, v.column4 FROM (VALUES %%s) AS v WHERE TRUE
-		ON CONFLICT (generation, day, link_id) DO UPDATE SET texts = excluded.texts, visitors = excluded.visitors`, generation), rows, nil)
+	err := insertChunks(ctx, tx, `
+		INSERT INTO days (generation, day, link_id, texts, visitors) VALUES %s
+		ON CONFLICT (generation, day, link_id) DO UPDATE SET texts = excluded.texts, visitors = excluded.visitors`, rows)
 	if err != nil {
 		return err
 	}
 	rows = rows[:0]
 	for _, r := range rollups {
-		rows = append(rows, []any{r.slot, r.link, r.seconds, r.facts.Clicks, r.facts.HumanClicks, r.facts.Append(nil)})
+		rows = append(rows, []any{generation, r.slot, r.link, r.seconds, r.facts.Clicks, r.facts.HumanClicks, r.facts.Append(nil)})
 	}
-	return inChunks(ctx, tx, fmt.Sprintf(`
-		INSERT INTO rollups (generation, slot, link_id, seconds, clicks, human_clicks, facts)
-		SELECT %d, v.column1, v.column2, v.column3, v.column4, v.column5, v.column6 FROM (VALUES %%s) AS v WHERE TRUE
+	return insertChunks(ctx, tx, `
+		INSERT INTO rollups (generation, slot, link_id, seconds, clicks, human_clicks, facts) VALUES %s
 		ON CONFLICT (generation, slot, link_id, seconds) DO UPDATE SET
-			clicks = excluded.clicks, human_clicks = excluded.human_clicks, facts = excluded.facts`, generation), rows, nil)
+			clicks = excluded.clicks, human_clicks = excluded.human_clicks, facts = excluded.facts`, rows)
 }
 
-func deleteRollups(ctx context.Context, tx *sql.Tx, generation int, rollups []*rollupRow) error {
+func deleteRollups(ctx context.Context, tx session, generation int, rollups []*rollupRow) error {
 	for _, r := range rollups {
 		_, err := tx.ExecContext(ctx, `
 			DELETE FROM rollups WHERE generation = $1 AND slot = $2 AND link_id = $3 AND seconds = $4`,
@@ -228,7 +226,7 @@ func deleteRollups(ctx context.Context, tx *sql.Tx, generation int, rollups []*r
 }
 
 // deleteDays erases the days that rollups of a link touch.
-func deleteDays(ctx context.Context, tx *sql.Tx, generation int, rollups []*rollupRow) error {
+func deleteDays(ctx context.Context, tx session, generation int, rollups []*rollupRow) error {
 	last := int64(math.MinInt64)
 	for _, r := range rollups {
 		for day := max(last+1, dayOf(r.slot)); day <= dayOf(r.slot+r.seconds-1); day++ {

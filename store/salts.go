@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 
@@ -24,7 +23,7 @@ func (s *Store) Salts(ctx context.Context) (map[int64][]byte, error) {
 		return salts, nil
 	}
 	if err == nil {
-		err = s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return makeSalts(ctx, tx, today) })
+		err = s.write(ctx, func(ctx context.Context, tx session) error { return makeSalts(ctx, tx, today) })
 	}
 	if err == nil {
 		salts, err = s.readSalts(ctx, today)
@@ -32,7 +31,7 @@ func (s *Store) Salts(ctx context.Context) (map[int64][]byte, error) {
 	return salts, s.failed("salts", err)
 }
 
-func makeSalts(ctx context.Context, tx *sql.Tx, today int64) error {
+func makeSalts(ctx context.Context, tx session, today int64) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM salts WHERE day < $1", today-1); err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func makeSalts(ctx context.Context, tx *sql.Tx, today int64) error {
 }
 
 func (s *Store) readSalts(ctx context.Context, today int64) (map[int64][]byte, error) {
-	rows, err := s.file.Read().QueryContext(ctx, "SELECT day, salt FROM salts WHERE day >= $1", today-1)
+	rows, err := s.Read().QueryContext(ctx, "SELECT day, salt FROM salts WHERE day >= $1", today-1)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (s *Store) Stats(ctx context.Context, q snip.StatsQuery) (snip.Stats, error
 		return snip.Stats{}, err
 	}
 	var stats snip.Stats
-	err := s.readTx(ctx, func(tx *sql.Tx) error {
+	err := s.read(ctx, func(tx session) error {
 		ids, err := linkIDs(ctx, tx, q.Codes)
 		if err != nil {
 			return err
@@ -33,18 +33,8 @@ func (s *Store) Stats(ctx context.Context, q snip.StatsQuery) (snip.Stats, error
 	return stats, s.failed("read statistics", err)
 }
 
-// readTx runs fn in a transaction that sees one state of the store.
-func (s *Store) readTx(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := s.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // There is nothing to commit.
-	return fn(tx)
-}
-
 // linkIDs finds links, each once, or all links together if there are no codes.
-func linkIDs(ctx context.Context, tx *sql.Tx, codes []string) ([]int64, error) {
+func linkIDs(ctx context.Context, tx session, codes []string) ([]int64, error) {
 	if len(codes) == 0 {
 		return []int64{allLinks}, nil
 	}
@@ -85,7 +75,7 @@ func (s span) cuts(slot, seconds int64) bool {
 	return slot < s.start && s.start < slot+seconds || slot < s.end && s.end < slot+seconds
 }
 
-func readStats(ctx context.Context, tx *sql.Tx, q snip.StatsQuery, ids []int64) (snip.Stats, error) {
+func readStats(ctx context.Context, tx session, q snip.StatsQuery, ids []int64) (snip.Stats, error) {
 	stats := snip.Stats{Codes: q.Codes, Range: q.Range, Step: q.Step}
 	generation, _, err := generations(ctx, tx)
 	if err != nil {
@@ -143,7 +133,7 @@ func newTally(q snip.StatsQuery) *tally {
 }
 
 // read adds what was counted for a link.
-func (t *tally) read(ctx context.Context, tx *sql.Tx, generation int, link int64) error {
+func (t *tally) read(ctx context.Context, tx session, generation int, link int64) error {
 	days, err := t.readDays(ctx, tx, generation, link)
 	if err != nil {
 		return err
@@ -201,7 +191,7 @@ func (t *tally) add(slot, seconds int64, c snip.Counts) {
 
 // readTotal adds up what was counted for a link in a span. If compacted days lie on
 // the edges of it, coarse is the end of the last one.
-func readTotal(ctx context.Context, tx *sql.Tx, generation int, link int64, in span) (total snip.Counts, coarse int64, err error) {
+func readTotal(ctx context.Context, tx session, generation int, link int64, in span) (total snip.Counts, coarse int64, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT slot, seconds, clicks, human_clicks FROM rollups
 		WHERE generation = $1 AND link_id = $2 AND slot > $3 AND slot < $4`,
@@ -228,7 +218,7 @@ func readTotal(ctx context.Context, tx *sql.Tx, generation int, link int64, in s
 
 // readDays returns the days of a link that rollups of the range can refer to, and
 // takes in the visitors of those that the range touches.
-func (t *tally) readDays(ctx context.Context, tx *sql.Tx, generation int, link int64) (map[int64]*dayRow, error) {
+func (t *tally) readDays(ctx context.Context, tx session, generation int, link int64) (map[int64]*dayRow, error) {
 	first, last := dayOf(t.span.start), dayOf(t.span.end-1)
 	var rows []*dayRow
 	for day := dayOf(t.span.start - longest); day <= last; day++ {

@@ -1,11 +1,13 @@
-// Package store keeps links, what was counted for them, and keys, in SQLite.
+// Package store keeps links, what was counted for them, and keys, in a SQLite file or
+// in a PostgreSQL database.
 //
-// Any number of processes on one host may open the same file. What a method wrote
+// Any number of processes on one host may open the same file, and any number on any
+// hosts the same database. What a method wrote
 // is on disk when it returns. Errors are of type *snip.Error where a person can do
 // something about them; snip.Unavailable means that nothing was kept as far as can
 // be told, and that the same call may succeed later.
 //
-// The file is not encrypted. It holds no secret: of keys it has hashes only.
+// Neither is encrypted. It holds no secret: of keys it has hashes only.
 package store
 
 import (
@@ -21,10 +23,15 @@ import (
 	"snip/internal/sqlitefile"
 )
 
-// Config describes a store. Only Path must be set.
+// Config describes a store. Path or URL must be set, and nothing else.
 type Config struct {
-	// Path is the file. It is made if it is missing; its directory is not.
+	// Path is a SQLite file. It is made if it is missing; its directory is not.
 	Path string
+	// URL is a PostgreSQL database, such as postgres://user:password@host/database. A
+	// pooler may stand before it, also one that hands out transactions.
+	URL string
+	// Connections bounds those to PostgreSQL. Default: 10.
+	Connections int
 	// Rules say which targets links may have.
 	Rules snip.Rules
 	// NewCode makes up the codes of links that come without one.
@@ -38,7 +45,7 @@ type Config struct {
 
 // Store is safe for concurrent use.
 type Store struct {
-	file    *sqlitefile.File
+	db      database
 	rules   snip.Rules
 	newCode func() string
 	clock   func() time.Time
@@ -50,8 +57,11 @@ var _ snip.Links = (*Store)(nil)
 // Open opens the store and brings its tables up to date. Several processes may do
 // so at once: one works, the others wait for it.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	if cfg.Path == "" {
-		return nil, errors.New("store: Path must be set")
+	if (cfg.Path == "") == (cfg.URL == "") {
+		return nil, errors.New("store: one of Path and URL must be set")
+	}
+	if cfg.Connections < 0 {
+		return nil, fmt.Errorf("store: Connections is %d, must not be negative", cfg.Connections)
 	}
 	if err := cfg.Rules.Check(); err != nil {
 		return nil, fmt.Errorf("store: Rules: %w", err)
@@ -63,11 +73,17 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	file, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrate, Logger: cfg.Logger})
+	if cfg.URL != "" {
+		if err := s.openServer(ctx, cfg); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	f, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrateFile, Logger: cfg.Logger})
+	s.db = file{f}
 	if err != nil {
 		return nil, s.failed("open "+cfg.Path, err)
 	}
-	s.file = file
 	return s, nil
 }
 
@@ -75,17 +91,17 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 // returns snip.Unavailable.
 func (s *Store) Close() error {
 	s.closed.Store(true)
-	return s.file.Close()
+	return s.db.Close()
 }
 
 // Read returns the connections for reading. What is read through them is the state
 // after some write; a read transaction keeps to one such state, and must be short.
-func (s *Store) Read() *sql.DB { return s.file.Read() }
+func (s *Store) Read() *sql.DB { return s.db.Read() }
 
 // Ping reports whether links can be read.
 func (s *Store) Ping(ctx context.Context) error {
 	var n int
-	return s.failed("ping", s.file.Read().QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM links LIMIT 1) AS one").Scan(&n))
+	return s.failed("ping", s.Read().QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM links LIMIT 1) AS one").Scan(&n))
 }
 
 // Write runs fn in a transaction and returns once it is on disk. If fn returns an
@@ -94,14 +110,14 @@ func (s *Store) Ping(ctx context.Context) error {
 // that came at the same time, so it should be quick, must not call Write, and must
 // not commit or roll back.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
-	return s.failed("write", s.file.Write(ctx, fn))
+	return s.failed("write", s.db.Write(ctx, fn))
 }
 
 // now returns the time as the store can keep it.
 func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
 // failed turns the error of an operation into the one that the caller gets: one
-// that says so if the file is busy, full or closed, or time ran out.
+// that says so if the database is busy, full, closed or away, or time ran out.
 func (s *Store) failed(operation string, err error) error {
 	if err == nil {
 		return nil
@@ -109,18 +125,22 @@ func (s *Store) failed(operation string, err error) error {
 	if _, ok := errors.AsType[*snip.Error](err); ok {
 		return err
 	}
-	message := ""
+	message := s.db.fault(err)
 	switch {
 	case s.closed.Load():
 		message = "The server is stopping. Try again in a moment."
-	case sqlitefile.IsFull(err):
-		message = "The disk of the server is full. Nothing was kept."
-	case sqlitefile.IsBusy(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		message = "The database did not answer in time. Try again in a moment."
-	case unreachable(err):
-		message = "The database cannot be reached. Try again in a moment."
+	case message != "":
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		message = noAnswer
 	default:
 		return fmt.Errorf("store: %s: %w", operation, err)
 	}
 	return &snip.Error{Code: snip.Unavailable, Message: message, Cause: fmt.Errorf("store: %s: %w", operation, err)}
 }
+
+// What a person is told of a database that does not do what it should.
+const (
+	diskFull = "The disk of the database is full. Nothing was kept."
+	noAnswer = "The database did not answer in time. Try again in a moment."
+	away     = "The database cannot be reached. Try again in a moment."
+)

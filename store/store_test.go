@@ -46,11 +46,14 @@ func openAndMakeKey(path string) error {
 	return errors.Join(err, s.Close())
 }
 
+// open opens a store in a file of its own, or where cfg says. The same tests run on a
+// PostgreSQL server: see server_test.go.
 func open(t testing.TB, cfg store.Config) *store.Store {
 	t.Helper()
 	if cfg.Path == "" {
 		cfg.Path = filepath.Join(t.TempDir(), "snip.db")
 	}
+	cfg = onServer(t, cfg)
 	s, err := store.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("Open: %v", err)

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +36,7 @@ func (s *Store) AddUnknownCodes(ctx context.Context, hits []snip.UnknownHits) er
 	if len(days) == 0 {
 		return nil
 	}
-	return s.failed("add unknown codes", s.file.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.failed("add unknown codes", s.write(ctx, func(ctx context.Context, tx session) error {
 		// In one order in every process, so that no two wait for each other.
 		for _, day := range slices.Sorted(maps.Keys(days)) {
 			if err := days[day].save(ctx, tx, day); err != nil {
@@ -69,7 +68,7 @@ func (d unknownDay) hits(code string) (sum int64) {
 // unknownKey is that of a row of unknown_hits.
 type unknownKey struct{ slot, code int64 }
 
-func (d unknownDay) save(ctx context.Context, tx *sql.Tx, day int64) error {
+func (d unknownDay) save(ctx context.Context, tx session, day int64) error {
 	codes, err := d.codes(ctx, tx, day)
 	if err != nil {
 		return err
@@ -99,7 +98,7 @@ func (d unknownDay) save(ctx context.Context, tx *sql.Tx, day int64) error {
 
 // codes returns the IDs of the codes that the day keeps apart. Where there is room
 // it takes in those of d, the most hit first.
-func (d unknownDay) codes(ctx context.Context, tx *sql.Tx, day int64) (map[string]int64, error) {
+func (d unknownDay) codes(ctx context.Context, tx session, day int64) (map[string]int64, error) {
 	// Where rows are locked one by one, this keeps two from taking the last place.
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO unknown_codes (day, code) VALUES ($1, '')
@@ -132,7 +131,7 @@ func (d unknownDay) codes(ctx context.Context, tx *sql.Tx, day int64) (map[strin
 	return codes, nil
 }
 
-func readUnknownCodes(ctx context.Context, tx *sql.Tx, day int64) (map[string]int64, error) {
+func readUnknownCodes(ctx context.Context, tx session, day int64) (map[string]int64, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT code, id FROM unknown_codes WHERE day = $1`, day)
 	if err != nil {
 		return nil, err
@@ -153,7 +152,7 @@ func readUnknownCodes(ctx context.Context, tx *sql.Tx, day int64) (map[string]in
 // eraseUnknown erases some of what lies before a UTC day: hits first, and the codes
 // of a day when no hits refer to them any more. A slot and a day have a bounded
 // number of rows.
-func eraseUnknown(ctx context.Context, tx *sql.Tx, before int64) error {
+func eraseUnknown(ctx context.Context, tx session, before int64) error {
 	erased, err := tx.ExecContext(ctx, `
 		DELETE FROM unknown_hits WHERE slot IN (
 			SELECT DISTINCT slot FROM unknown_hits WHERE slot < $1 ORDER BY slot LIMIT $2

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"snip/internal/sqlitefile"
+)
+
+// database is where a store is kept.
+type database interface {
+	// Read returns connections for reading.
+	Read() *sql.DB
+	// Write runs fn in a transaction and returns once it is on disk.
+	Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error
+	Close() error
+
+	// kind tells which statements it takes where the two differ.
+	kind() kind
+	// fault tells what a person should know of an error, or "".
+	fault(err error) string
+	// taken reports that a row with the same unique columns is there already.
+	taken(err error) bool
+}
+
+type kind int
+
+const (
+	onSQLite kind = iota
+	onPostgres
+)
+
+// session is a transaction that knows on which kind of database it is.
+type session struct {
+	*sql.Tx
+	kind kind
+}
+
+// write runs fn in a transaction and returns once it is on disk.
+func (s *Store) write(ctx context.Context, fn func(context.Context, session) error) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, s.session(tx)) })
+}
+
+func (s *Store) session(tx *sql.Tx) session { return session{tx, s.db.kind()} }
+
+// read runs fn in a transaction that sees one state of the store.
+func (s *Store) read(ctx context.Context, fn func(session) error) error {
+	options := &sql.TxOptions{ReadOnly: true} // On SQLite it sees one state as it is.
+	if s.db.kind() == onPostgres {
+		options.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := s.Read().BeginTx(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // There is nothing to commit.
+	return fn(s.session(tx))
+}
+
+// file is a store in a SQLite file.
+type file struct{ *sqlitefile.File }
+
+func (file) kind() kind { return onSQLite }
+
+func (file) fault(err error) string {
+	code, ok := sqliteCode(err)
+	primary := code & 0xff
+	switch {
+	case sqlitefile.IsFull(err):
+		return diskFull
+	case sqlitefile.IsBusy(err):
+		return noAnswer
+	case ok && (primary == sqlite3.SQLITE_IOERR || primary == sqlite3.SQLITE_CANTOPEN || primary == sqlite3.SQLITE_READONLY):
+		return away // Its disk is away or broken.
+	}
+	return ""
+}
+
+func (file) taken(err error) bool {
+	code, ok := sqliteCode(err)
+	return ok && code == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+}
+
+func sqliteCode(err error) (int, bool) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code(), true
+	}
+	return 0, false
+}

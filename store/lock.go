@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// A SQLite file has one writer. On a server there are many, and these keep them apart.
+
+// generationLock is the number of the lock that keeps the generation that is shown
+// from changing. Whoever writes what depends on it shares the lock.
+const generationLock = migrationLock + 1
+
+// shareGeneration keeps the generation as it is until the end of the transaction.
+func shareGeneration(ctx context.Context, tx session) error {
+	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock_shared($1)`)
+}
+
+// holdGeneration waits until nobody writes what depends on the generation, and keeps
+// others from it until the end of the transaction.
+func holdGeneration(ctx context.Context, tx session) error {
+	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`)
+}
+
+func lockUntilEnd(ctx context.Context, tx session, statement string) error {
+	if tx.kind == onSQLite {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, statement, generationLock)
+	return err
+}
+
+// lockInOrder locks links, whose numbers rise: an UPDATE of many would lock them in
+// an order of its own.
+func lockInOrder(ctx context.Context, tx session, ids [][]any) error {
+	if tx.kind == onSQLite {
+		return nil
+	}
+	return inChunks(ctx, tx, `
+		SELECT id FROM links WHERE id IN (SELECT column1 FROM (VALUES %s) AS v)
+		ORDER BY id FOR UPDATE`, ids, func(*sql.Rows) error { return nil })
+}

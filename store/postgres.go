@@ -1,0 +1,146 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// server is a store in a PostgreSQL database.
+type server struct{ db *sql.DB }
+
+// connectLimit is how long a connection may take to come about.
+const connectLimit = 5 * time.Second
+
+// connect opens a pool of connections. It asks for no state that outlives a
+// transaction, so that a pooler may stand in between; what the URL says about how
+// statements are executed goes first.
+func connect(url string, connections int) (*server, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("URL: %w", hideURL(err))
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectLimit
+	}
+	if !strings.Contains(url, "default_query_exec_mode") {
+		// Statements that are prepared once belong to one connection, which a pooler
+		// gives to others.
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return &server{db}, nil
+}
+
+// openServer opens a store on a server that can be reached, and brings its tables up
+// to date.
+func (s *Store) openServer(ctx context.Context, cfg Config) error {
+	p, err := connect(cfg.URL, cmp.Or(cfg.Connections, 10))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	s.db = p
+	if err := migrateServer(ctx, p.db); err != nil {
+		return s.failed("open the database", errors.Join(err, p.db.Close()))
+	}
+	return nil
+}
+
+// hideURL leaves the password out of the error that quotes it.
+func hideURL(err error) error {
+	if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok && e.Unwrap() != nil {
+		return e.Unwrap()
+	}
+	return errors.New("not a PostgreSQL URL such as postgres://user:password@host/database")
+}
+
+func (p *server) Read() *sql.DB { return p.db }
+func (p *server) Close() error  { return p.db.Close() }
+func (p *server) kind() kind    { return onPostgres }
+
+// attempts is how often a transaction is tried that lost against others.
+const attempts = 10
+
+// Write tries a transaction again that the server broke off to let another one go on.
+// If the connection is lost while it is committed, the outcome is unknown.
+func (p *server) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+	var err error
+	for range attempts {
+		if err = p.once(ctx, fn); !lostAgainstOthers(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (p *server) once(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+	tx, err := p.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // Does nothing once it is committed.
+	if err := fn(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Codes of errors: appendix A of PostgreSQL's manual.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	uniqueViolation      = "23505"
+	queryCanceled        = "57014"
+	lockNotAvailable     = "55P03"
+)
+
+func lostAgainstOthers(err error) bool {
+	code := postgresCode(err)
+	return code == serializationFailure || code == deadlockDetected
+}
+
+func (*server) taken(err error) bool { return postgresCode(err) == uniqueViolation }
+
+func (*server) fault(err error) string {
+	code := postgresCode(err)
+	switch {
+	case strings.HasPrefix(code, "53"): // Insufficient resources.
+		if code == "53100" {
+			return diskFull
+		}
+		return noAnswer
+	case code == queryCanceled, code == lockNotAvailable, lostAgainstOthers(err):
+		return noAnswer
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), code == "25006": // Gone, stopping, or a standby.
+		return away
+	case code != "":
+		return ""
+	}
+	_, connect := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	if connect || network || errors.Is(err, driver.ErrBadConn) || pgconn.Timeout(err) || strings.Contains(err.Error(), "conn closed") ||
+		strings.Contains(err.Error(), "unexpected EOF") {
+		return away
+	}
+	return ""
+}
+
+func postgresCode(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
