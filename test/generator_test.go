@@ -42,13 +42,10 @@ func newGenerator(rnd *rand.Rand, zones []*time.Location, links []int64) *genera
 	}
 	for _, zone := range zones {
 		c := clock{Location: zone}
-		for at := firstYear.In(zone); at.Before(yearsEnd); {
-			_, until := at.ZoneBounds()
-			if until.IsZero() {
-				break
-			}
-			c.changes = append(c.changes, until)
-			at = until
+		_, change := firstYear.In(zone).ZoneBounds()
+		for !change.IsZero() && change.Before(yearsEnd) {
+			c.changes = append(c.changes, change)
+			_, change = change.ZoneBounds()
 		}
 		g.zones = append(g.zones, c)
 	}

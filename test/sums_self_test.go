@@ -41,7 +41,8 @@ func TestSumsAgree(t *testing.T) {
 				t.Errorf("%s: %s", q, wrong)
 			}
 			want := map[string]tally{}
-			for _, c := range s.clicks {
+			for i := range s.clicks {
+				c := &s.clicks[i]
 				_, offset := c.At.In(zone).Zone()
 				local := c.At.Unix() + int64(offset)
 				day := floor(local, 24*60*60)
@@ -106,7 +107,8 @@ func TestGeneratorMakesAllKinds(t *testing.T) {
 		values[d] = map[string]bool{}
 	}
 	berlin, apart := mustZone(t, "Europe/Berlin"), 24*time.Hour
-	for _, c := range s.clicks {
+	for i := range s.clicks {
+		c := &s.clicks[i]
 		classes[c.Class]++
 		for d := range values {
 			values[d][told(c, d)] = true

@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -61,7 +62,7 @@ type (
 	}
 )
 
-func (t *tally) add(c domain.Click) {
+func (t *tally) add(c *domain.Click) {
 	t.Clicks++
 	if c.Class == domain.Human {
 		t.HumanClicks++
@@ -94,8 +95,9 @@ type sums struct {
 	clicks []domain.Click
 }
 
-// of returns the clicks of links, or of all there are.
-func (s sums) of(codes []string) (clicks []domain.Click) {
+// of goes through the clicks of links, or of all there are. Those that lie days away
+// from a range may be left out.
+func (s sums) of(codes []string, from, to string) iter.Seq[*domain.Click] {
 	if len(codes) == 0 {
 		codes = slices.Collect(maps.Keys(s.links))
 	}
@@ -103,12 +105,15 @@ func (s sums) of(codes []string) (clicks []domain.Click) {
 	for _, code := range codes {
 		wanted[s.links[code]] = true
 	}
-	for _, c := range s.clicks {
-		if wanted[c.Link] {
-			clicks = append(clicks, c)
+	first, last := mustDay(from).AddDate(0, 0, -2), mustDay(to).AddDate(0, 0, 3)
+	return func(yield func(*domain.Click) bool) {
+		for i := range s.clicks {
+			c := &s.clicks[i]
+			if wanted[c.Link] && !c.At.Before(first) && c.At.Before(last) && !yield(c) {
+				return
+			}
 		}
 	}
-	return clicks
 }
 
 // stats answers a question. Unlike the API, it names every value there is.
@@ -117,15 +122,15 @@ func (s sums) stats(q question) statsView {
 		Codes: append([]string{}, q.codes...), rangeView: rangeView{q.from, q.to, q.zone.String()}, Step: q.step,
 		Dimensions: map[string]dimensionView{}, VisitorsError: 0.02,
 	}
-	clicks := s.of(q.codes)
-	steps := walk(q)
 	v.Before.From, v.Before.To = before(q.from, q.to)
+	clicks := s.of(q.codes, v.Before.From, q.to)
+	steps := walk(q)
 	series := map[string]*tally{}
 	var values [domain.NumDimensions]map[string]tally
 	for d := range values {
 		values[d] = map[string]tally{}
 	}
-	for _, c := range clicks {
+	for c := range clicks {
 		at := c.At.In(q.zone)
 		day := at.Format(time.DateOnly)
 		if v.Before.From <= day && day <= v.Before.To {
@@ -141,9 +146,10 @@ func (s sums) stats(q question) statsView {
 		}
 		series[name].add(c)
 		for d := range values {
-			value := values[d][told(c, d)]
-			value.add(c)
-			values[d][told(c, d)] = value
+			value := told(c, d)
+			sum := values[d][value]
+			sum.add(c)
+			values[d][value] = sum
 		}
 	}
 	for _, s := range steps {
@@ -166,9 +172,9 @@ var dimensions = [domain.NumDimensions]string{
 }
 
 // told returns what is told of a click in a dimension.
-func told(c domain.Click, d int) string {
+func told(c *domain.Click, d int) string {
 	return [domain.NumDimensions]string{
-		[]string{"human", "bot", "preview", "prefetch", "unknown"}[c.Class], c.Referrer, c.Medium, c.Browser, c.OS,
+		[...]string{"human", "bot", "preview", "prefetch", "unknown"}[c.Class], c.Referrer, c.Medium, c.Browser, c.OS,
 		c.Device, c.Language, c.Country, c.Region, c.Campaign,
 	}[d]
 }
@@ -229,11 +235,11 @@ func before(from, to string) (first, last string) {
 }
 
 // people returns how many different people came on each day of UTC that a range touches.
-func people(clicks []domain.Click, steps []wallStep) (list []visitorsView) {
+func people(clicks iter.Seq[*domain.Click], steps []wallStep) (list []visitorsView) {
 	first := steps[0].at.UTC().Format(time.DateOnly)
 	last := steps[len(steps)-1].end.Add(-time.Nanosecond).UTC().Format(time.DateOnly)
 	seen := map[string]map[uint64]bool{}
-	for _, c := range clicks {
+	for c := range clicks {
 		day := c.At.UTC().Format(time.DateOnly)
 		if c.Class != domain.Human || c.Visitor == 0 || day < first || day > last {
 			continue
