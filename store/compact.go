@@ -29,11 +29,10 @@ func compact(ctx context.Context, tx session, zone *time.Location, before time.T
 	if err := shareGeneration(ctx, tx); err != nil {
 		return false, err
 	}
-	var generation int
 	var oldest sql.NullInt64
 	err = tx.QueryRowContext(ctx, `
-		SELECT generation, (SELECT MIN(slot) FROM rollups r WHERE r.generation = i.generation AND slot >= compacted_until)
-		FROM instance i`).Scan(&generation, &oldest)
+		SELECT MIN(slot) FROM rollups
+		WHERE generation = 0 AND slot >= (SELECT compacted_until FROM instance)`).Scan(&oldest)
 	if err != nil || !oldest.Valid {
 		return false, err
 	}
@@ -43,12 +42,12 @@ func compact(ctx context.Context, tx session, zone *time.Location, before time.T
 		return false, nil
 	}
 	in := span{start.Unix(), end.Unix()}
-	links, err := fragmented(ctx, tx, generation, in)
+	links, err := fragmented(ctx, tx, in)
 	if err != nil {
 		return false, err
 	}
 	for _, link := range links {
-		if err := compactLink(ctx, tx, generation, link, in); err != nil {
+		if err := compactLink(ctx, tx, link, in); err != nil {
 			return false, err
 		}
 	}
@@ -60,13 +59,13 @@ func compact(ctx context.Context, tx session, zone *time.Location, before time.T
 
 // fragmented returns the links that have more than one rollup of 15 minutes in a
 // span. With one there is nothing to gain, and it tells more than that of a day.
-func fragmented(ctx context.Context, tx session, generation int, in span) ([]int64, error) {
+func fragmented(ctx context.Context, tx session, in span) ([]int64, error) {
 	// All links, 0, come last, as they do when clicks are counted.
 	rows, err := tx.QueryContext(ctx, `
 		SELECT link_id FROM rollups
-		WHERE generation = $1 AND slot >= $2 AND slot < $3 AND seconds = $4
+		WHERE generation = 0 AND slot >= $1 AND slot < $2 AND seconds = $3
 		GROUP BY link_id HAVING COUNT(*) > 1
-		ORDER BY link_id = 0, link_id LIMIT $5`, generation, in.start, in.end, slotSeconds, compactLinks)
+		ORDER BY link_id = 0, link_id LIMIT $4`, in.start, in.end, slotSeconds, compactLinks)
 	if err != nil {
 		return nil, err
 	}
@@ -82,24 +81,24 @@ func fragmented(ctx context.Context, tx session, generation int, in span) ([]int
 	return links, rows.Err()
 }
 
-func compactLink(ctx context.Context, tx session, generation int, link int64, in span) error {
-	if err := lockLink(ctx, tx, generation, link); err != nil {
+func compactLink(ctx context.Context, tx session, link int64, in span) error {
+	if err := lockLink(ctx, tx, link); err != nil {
 		return err
 	}
-	rows, err := readRollups(ctx, tx, generation, link, in)
+	rows, err := readRollups(ctx, tx, shown, link, in)
 	if err != nil {
 		return err
 	}
 	// What was compacted in another zone stays as it is.
 	rows = slices.DeleteFunc(rows, func(r *rollupRow) bool { return r.slot+r.seconds > in.end })
-	days, err := daysOf(ctx, tx, generation, rows)
+	days, err := daysOf(ctx, tx, shown, rows)
 	if err != nil {
 		return err
 	}
 	to := days[dayOf(in.start)]
 	if to == nil {
 		to = newDay(link, dayOf(in.start))
-		if err := loadDays(ctx, tx, generation, []*dayRow{to}); err != nil {
+		if err := loadDays(ctx, tx, shown, []*dayRow{to}); err != nil {
 			return err
 		}
 	}
@@ -111,16 +110,16 @@ func compactLink(ctx context.Context, tx session, generation int, link int64, in
 		})
 	}
 	to.changed = true
-	if err := deleteRollups(ctx, tx, generation, rows); err != nil {
+	if err := deleteRollups(ctx, tx, shown, rows); err != nil {
 		return err
 	}
-	return saveBoth(ctx, tx, generation, []*dayRow{to}, []*rollupRow{whole})
+	return saveBoth(ctx, tx, shown, []*dayRow{to}, []*rollupRow{whole})
 }
 
 // lockLink keeps others from counting for a link until the end of the transaction.
-func lockLink(ctx context.Context, tx session, generation int, link int64) error {
+func lockLink(ctx context.Context, tx session, link int64) error {
 	if link == allLinks {
-		return lockInstance(ctx, tx, generation, snip.Counts{})
+		return lockInstance(ctx, tx, shown, snip.Counts{})
 	}
 	_, err := tx.ExecContext(ctx, `UPDATE links SET clicks = clicks WHERE id = $1`, link)
 	return err

@@ -58,7 +58,7 @@ type batch struct {
 }
 
 // lockLinks adds to the totals of links, which locks them, and drops the clicks of
-// those that are not there. A generation that is not shown only asks for links.
+// those that are not there. The totals are those of what is shown.
 func (b *batch) lockLinks(ctx context.Context, tx session) error {
 	var totals, ids [][]any
 	for i := 0; i < len(b.clicks); {
@@ -77,18 +77,21 @@ func (b *batch) lockLinks(ctx context.Context, tx session) error {
 		return err
 	}
 	there := make(map[int64]bool, len(totals))
-	err := inChunks(ctx, tx, fmt.Sprintf(`
-		UPDATE links SET
-			clicks = clicks + CASE WHEN i.generation = %d THEN v.column2 ELSE 0 END,
-			human_clicks = human_clicks + CASE WHEN i.generation = %[1]d THEN v.column3 ELSE 0 END
-		FROM (VALUES %%s) AS v, (SELECT generation FROM instance) AS i
-		WHERE links.id = v.column1
-		RETURNING links.id`, b.generation), totals, func(rows *sql.Rows) error {
+	found := func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		there[id] = true
 		return err
-	})
+	}
+	var err error
+	if b.generation == shown {
+		err = inChunks(ctx, tx, `
+			UPDATE links SET clicks = clicks + v.column2, human_clicks = human_clicks + v.column3
+			FROM (VALUES %s) AS v WHERE links.id = v.column1
+			RETURNING links.id`, totals, found)
+	} else {
+		err = inChunks(ctx, tx, `SELECT id FROM links WHERE id IN (SELECT column1 FROM (VALUES %s) AS v)`, ids, found)
+	}
 	b.clicks = slices.DeleteFunc(b.clicks, func(c *snip.Click) bool { return !there[c.Link] })
 	return err
 }
@@ -171,13 +174,12 @@ func (b *batch) countAll(ctx context.Context, tx session) error {
 	return saveBoth(ctx, tx, b.generation, days, rollups)
 }
 
-// lockInstance adds to the total of the instance, if the generation is the one that
-// is shown. It locks the row in any case.
+// lockInstance locks the row of the instance, and adds to its total if the generation
+// is the one that is shown.
 func lockInstance(ctx context.Context, tx session, generation int, c snip.Counts) error {
-	_, err := tx.ExecContext(ctx, `
-		UPDATE instance SET
-			clicks = clicks + CASE WHEN generation = $1 THEN $2 ELSE 0 END,
-			human_clicks = human_clicks + CASE WHEN generation = $1 THEN $3 ELSE 0 END`,
-		generation, c.Clicks, c.HumanClicks)
+	if generation != shown {
+		c = snip.Counts{}
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE instance SET clicks = clicks + $1, human_clicks = human_clicks + $2`, c.Clicks, c.HumanClicks)
 	return err
 }

@@ -5,37 +5,33 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
+
+	"snip"
 )
 
-// Generation returns which counting of the clicks is the one that is shown.
-func (s *Store) Generation(ctx context.Context, tx *sql.Tx) (int, error) {
-	shown, _, err := generations(ctx, s.session(tx))
-	if err != nil {
-		return 0, fmt.Errorf("store: read generation: %w", err)
-	}
-	return shown, nil
-}
+// shown is the generation of what is shown. Every rebuild counts into another one,
+// which then takes its place.
+const shown = 0
 
-// Building returns an error if a generation is not the one that is being built.
+// ErrGeneration: a generation is not being built any more.
+var ErrGeneration = errors.New("another rebuild began, or this one has ended")
+
+// Building returns ErrGeneration if a generation is not the one that is being built.
 func (s *Store) Building(ctx context.Context, tx *sql.Tx, generation int) error {
-	shown, building, err := generations(ctx, s.session(tx))
+	n, err := readBuilding(ctx, s.session(tx))
 	switch {
 	case err != nil:
 		return fmt.Errorf("store: read generation: %w", err)
-	case shown == generation || building != generation:
+	case n != generation:
 		return ErrGeneration
 	}
 	return nil
 }
 
-// ErrGeneration: a generation is not being built any more.
-var ErrGeneration = errors.New("another rebuild began, or this one has ended")
-
-// generations returns the generation that is shown, and the one that is being built;
-// if there is none, the shown one again.
-func generations(ctx context.Context, tx session) (shown, building int, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT generation, building FROM instance`).Scan(&shown, &building)
-	return shown, building, err
+func readBuilding(ctx context.Context, tx session) (n int, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT building FROM instance`).Scan(&n)
+	return n, err
 }
 
 // BuildGeneration begins a generation, in which nothing was counted yet. One that was
@@ -47,8 +43,7 @@ func (s *Store) BuildGeneration(ctx context.Context) (generation int, err error)
 	return generation, s.failed("begin a generation", err)
 }
 
-// EraseGenerations removes what was counted in those that are neither shown nor being
-// built.
+// EraseGenerations removes what was counted in those that were given up or have ended.
 func (s *Store) EraseGenerations(ctx context.Context) error {
 	for {
 		var gone int64
@@ -64,35 +59,37 @@ func (s *Store) EraseGenerations(ctx context.Context) error {
 
 // eraseSome erases so little that others who write wait only for a moment.
 func eraseSome(ctx context.Context, tx session) (gone int64, err error) {
-	shown, building, err := generations(ctx, tx)
+	building, err := readBuilding(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
-	for _, between := range [][2]int{{-1, shown}, {shown, building}} {
-		for _, statement := range []string{
-			`DELETE FROM rollups WHERE (generation, slot, link_id, seconds) IN (
-				SELECT generation, slot, link_id, seconds FROM rollups WHERE generation > $1 AND generation < $2 LIMIT 5000)`,
-			`DELETE FROM days WHERE (generation, day, link_id) IN (
-				SELECT generation, day, link_id FROM days WHERE generation > $1 AND generation < $2 LIMIT 5000)`,
-			`DELETE FROM inbox_segments WHERE generation > $1 AND generation < $2`,
-			`DELETE FROM inbox_positions WHERE generation > $1 AND generation < $2`,
-		} {
-			result, err := tx.ExecContext(ctx, statement, between[0], between[1])
-			if err != nil {
-				return 0, err
-			}
-			if n, err := result.RowsAffected(); err != nil || n > 0 {
-				return n, err
-			}
+	for _, statement := range []string{
+		`DELETE FROM rollups WHERE (generation, slot, link_id, seconds) IN (
+			SELECT generation, slot, link_id, seconds FROM rollups WHERE generation > 0 AND generation < $1 LIMIT 5000)`,
+		`DELETE FROM days WHERE (generation, day, link_id) IN (
+			SELECT generation, day, link_id FROM days WHERE generation > 0 AND generation < $1 LIMIT 5000)`,
+		`DELETE FROM inbox_segments WHERE generation > 0 AND generation < $1`,
+		`DELETE FROM inbox_positions WHERE generation > 0 AND generation < $1`,
+	} {
+		result, err := tx.ExecContext(ctx, statement, building)
+		if err != nil {
+			return 0, err
+		}
+		if n, err := result.RowsAffected(); err != nil || n > 0 {
+			return n, err
 		}
 	}
 	return 0, nil
 }
 
-// ShowGeneration shows the generation that is being built, in one step, if ready
-// returns true in the transaction that does it. It refuses if that would take clicks
-// away.
-func (s *Store) ShowGeneration(ctx context.Context, generation int, ready func(context.Context, *sql.Tx) (bool, error)) (shown bool, err error) {
+// ShowGeneration puts what was counted in the generation that is being built in the
+// place of what is shown, in one step, and ends the generation. In the transaction that
+// does it, ready must find that both have counted the same messages, or it is not done.
+//
+// What is shown of days of which the generation has fewer clicks stays, and so does
+// what is older: the topic does not hold all of it any more. Since is when the first day
+// began that was replaced; the zero time if all were.
+func (s *Store) ShowGeneration(ctx context.Context, generation int, ready func(context.Context, *sql.Tx) (bool, error)) (done bool, since time.Time, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx session) error {
 		if err := holdGeneration(ctx, tx); err != nil {
 			return err
@@ -100,43 +97,86 @@ func (s *Store) ShowGeneration(ctx context.Context, generation int, ready func(c
 		if err := s.Building(ctx, tx.Tx, generation); err != nil {
 			return err
 		}
-		if shown, err = ready(ctx, tx.Tx); err != nil || !shown {
+		if done, err = ready(ctx, tx.Tx); err != nil || !done {
 			return err
 		}
-		return showGeneration(ctx, tx, generation)
+		if err := lockInstance(ctx, tx, generation, snip.Counts{}); err != nil {
+			return err
+		}
+		from, err := firstWhole(ctx, tx, generation)
+		if err != nil {
+			return err
+		}
+		if from != always.start {
+			since = time.Unix(from, 0).UTC()
+		}
+		return replace(ctx, tx, generation, from)
 	})
-	return shown && err == nil, s.failed("show generation", err)
+	return done && err == nil, since, s.failed("show generation", err)
 }
 
-// FewerError: what a rebuild counted is less than what is shown, so that the topic
-// cannot hold all clicks any more.
-type FewerError struct{ Counted, Shown int64 }
-
-func (e *FewerError) Error() string {
-	return fmt.Sprintf("the topic holds %d clicks, but %d are counted: it was trimmed since", e.Counted, e.Shown)
-}
-
-func showGeneration(ctx context.Context, tx session, generation int) error {
-	var before, after int64
-	err := tx.QueryRowContext(ctx, `
-		SELECT clicks, (SELECT COALESCE(SUM(clicks), 0) FROM rollups WHERE generation = $1 AND link_id = 0) FROM instance`,
-		generation).Scan(&before, &after)
+// firstWhole returns when the first UTC day begins from which on a generation has all
+// that is shown.
+func firstWhole(ctx context.Context, tx session, generation int) (since int64, err error) {
+	rows, err := tx.QueryContext(ctx, `
+		SELECT generation, slot, seconds, clicks FROM rollups
+		WHERE generation IN (0, $1) AND link_id = 0`, generation)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if after < before {
-		return &FewerError{Counted: after, Shown: before}
+	defer rows.Close()
+	missing := map[int64]int64{} // Clicks, by UTC day.
+	var whole []span             // The compacted days.
+	for rows.Next() {
+		var g int
+		var slot, seconds, clicks int64
+		if err := rows.Scan(&g, &slot, &seconds, &clicks); err != nil {
+			return 0, err
+		}
+		if g == generation {
+			clicks = -clicks
+		}
+		missing[dayOf(slot)] += clicks
+		if seconds != slotSeconds {
+			whole = append(whole, span{slot, slot + seconds})
+		}
+	}
+	since = always.start
+	for day, clicks := range missing {
+		if clicks > 0 {
+			since = max(since, (day+1)*secondsPerDay)
+		}
+	}
+	// A compacted day cannot be told from what it lies between.
+	for _, w := range whole {
+		since = max(since, (dayOf(w.end-1)+1)*secondsPerDay)
+	}
+	return since, rows.Err()
+}
+
+// replace puts what a generation has from a moment on in the place of what is shown.
+func replace(ctx context.Context, tx session, generation int, since int64) error {
+	difference := `
+		SELECT link_id, CAST(SUM(CASE WHEN generation = 0 THEN -clicks ELSE clicks END) AS BIGINT) AS c,
+			CAST(SUM(CASE WHEN generation = 0 THEN -human_clicks ELSE human_clicks END) AS BIGINT) AS h
+		FROM rollups WHERE generation IN (0, $1) AND slot >= $2 GROUP BY link_id`
+	for _, statement := range []string{
+		`UPDATE links SET clicks = clicks + c, human_clicks = human_clicks + h FROM (` + difference + `) AS d
+			WHERE id = link_id AND (c <> 0 OR h <> 0)`,
+		`UPDATE instance SET building = building + 1, clicks = clicks + c, human_clicks = human_clicks + h
+			FROM (SELECT COALESCE(SUM(c), 0) AS c, COALESCE(SUM(h), 0) AS h FROM (` + difference + `) AS all_links WHERE link_id = 0) AS d`,
+		`DELETE FROM rollups WHERE generation = 0 AND slot >= $2 AND $1 > 0`,
+		`UPDATE rollups SET generation = 0 WHERE generation = $1 AND slot >= $2`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, generation, since); err != nil {
+			return err
+		}
 	}
 	for _, statement := range []string{
-		`UPDATE links SET clicks = c, human_clicks = h
-		FROM (SELECT id, COALESCE(SUM(r.clicks), 0) AS c, COALESCE(SUM(r.human_clicks), 0) AS h
-			FROM links LEFT JOIN rollups r ON r.generation = $1 AND link_id = id GROUP BY id) AS counted
-		WHERE links.id = counted.id AND (clicks <> c OR human_clicks <> h)`,
-		`UPDATE instance SET generation = $1, compacted_until = 0, clicks = c, human_clicks = h
-		FROM (SELECT COALESCE(SUM(clicks), 0) AS c, COALESCE(SUM(human_clicks), 0) AS h
-			FROM rollups WHERE generation = $1 AND link_id = 0) AS counted`,
+		`DELETE FROM days WHERE generation = 0 AND day >= $2 AND $1 > 0`,
+		`UPDATE days SET generation = 0 WHERE generation = $1 AND day >= $2`,
 	} {
-		if _, err := tx.ExecContext(ctx, statement, generation); err != nil {
+		if _, err := tx.ExecContext(ctx, statement, generation, dayOf(since)); err != nil {
 			return err
 		}
 	}

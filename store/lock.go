@@ -7,17 +7,18 @@ import (
 
 // A SQLite file has one writer. On a server there are many, and these keep them apart.
 
-// generationLock is the number of the lock that keeps the generation that is shown
-// from changing. Whoever writes what depends on it shares the lock.
+// generationLock is the number of the lock under which a rebuild is put in the place
+// of what is shown. Whoever else writes rollups shares the lock.
 const generationLock = migrationLock + 1
 
-// shareGeneration keeps the generation as it is until the end of the transaction.
+// shareGeneration keeps what is shown from being replaced until the end of the
+// transaction.
 func shareGeneration(ctx context.Context, tx session) error {
 	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock_shared($1)`)
 }
 
-// holdGeneration waits until nobody writes what depends on the generation, and keeps
-// others from it until the end of the transaction.
+// holdGeneration waits until nobody writes rollups, and keeps others from it until the
+// end of the transaction.
 func holdGeneration(ctx context.Context, tx session) error {
 	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`)
 }

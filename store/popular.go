@@ -24,17 +24,13 @@ func (s *Store) Popular(ctx context.Context, r snip.Range, limit int) (snip.Popu
 }
 
 func readPopular(ctx context.Context, tx session, r snip.Range, limit int) (snip.Popular, error) {
-	generation, _, err := generations(ctx, tx)
-	if err != nil {
-		return snip.Popular{}, err
-	}
 	in := spanOf(r)
-	total, coarse, err := readTotal(ctx, tx, generation, allLinks, in)
+	total, coarse, err := readTotal(ctx, tx, allLinks, in)
 	if err != nil {
 		return snip.Popular{}, err
 	}
 	p := snip.Popular{Range: r, Counts: total, More: total, Coarse: instant(coarse)}
-	p.Links, err = readPopularLinks(ctx, tx, generation, in, limit)
+	p.Links, err = readPopularLinks(ctx, tx, in, limit)
 	for _, l := range p.Links {
 		p.More.Clicks -= l.Clicks
 		p.More.HumanClicks -= l.HumanClicks
@@ -42,16 +38,16 @@ func readPopular(ctx context.Context, tx session, r snip.Range, limit int) (snip
 	return p, err
 }
 
-func readPopularLinks(ctx context.Context, tx session, generation int, s span, limit int) ([]snip.LinkCount, error) {
+func readPopularLinks(ctx context.Context, tx session, s span, limit int) ([]snip.LinkCount, error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT `+linkColumns+`, c, h
 		FROM (
 			SELECT link_id, SUM(r.clicks) AS c, SUM(r.human_clicks) AS h FROM rollups r
-			WHERE generation = $1 AND slot > $2 AND slot < $4 AND link_id <> 0
-				AND slot + seconds / 2 >= $3 AND slot + seconds / 2 < $4
-			GROUP BY link_id ORDER BY h DESC, c DESC, link_id LIMIT $5
+			WHERE generation = 0 AND slot > $1 AND slot < $3 AND link_id <> 0
+				AND slot + seconds / 2 >= $2 AND slot + seconds / 2 < $3
+			GROUP BY link_id ORDER BY h DESC, c DESC, link_id LIMIT $4
 		) AS top JOIN links ON id = link_id
-		ORDER BY h DESC, c DESC, link_id`, generation, s.start-longest, s.start, s.end, limit)
+		ORDER BY h DESC, c DESC, link_id`, s.start-longest, s.start, s.end, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func removeCounts(ctx context.Context, tx session, link int64) error {
 	if err := shareGeneration(ctx, tx); err != nil {
 		return err
 	}
-	shown, building, err := generations(ctx, tx)
+	building, err := readBuilding(ctx, tx)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -177,12 +178,12 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// TestGenerations: what is built is not seen until it is shown, and the one that was
-// shown before is erased.
+// TestGenerations: what is built is not seen until it takes the place of what is shown.
 func TestGenerations(t *testing.T) {
 	s := open(t, store.Config{})
 	a, b := create(t, s, snip.NewLink{Code: "a"}), create(t, s, snip.NewLink{Code: "b"})
 	all := someClicks(1000, a, b)
+	slices.SortFunc(all, func(x, y snip.Click) int { return x.At.Compare(y.At) })
 	count(t, s, all...)
 	want := look(t, s, time.UTC, snip.StepHour, "a", "b")
 	same := func(when string) {
@@ -192,53 +193,89 @@ func TestGenerations(t *testing.T) {
 			t.Errorf("%s: %s", when, diff)
 		}
 	}
-	given, err := s.BuildGeneration(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	given := begin(t, s)
 	countIn(t, s, given, all[:10]...)
-	building, err := s.BuildGeneration(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready := func(context.Context, *sql.Tx) (bool, error) { return true, nil }
-	if shown, err := s.ShowGeneration(t.Context(), given, ready); shown || err == nil {
-		t.Errorf("ShowGeneration of one that was given up = %t, %v, want an error", shown, err)
-	}
-	countIn(t, s, building, all[:999]...)
-	same("while it is built")
-	shown, err := s.ShowGeneration(t.Context(), building, ready)
-	if shown || err == nil {
-		t.Errorf("ShowGeneration of 999 clicks of 1000 = %t, %v, want an error", shown, err)
-	}
-	same("after it was refused")
-	countIn(t, s, building, all[999])
-	if shown, err := s.ShowGeneration(t.Context(), building, ready); !shown || err != nil {
-		t.Fatalf("ShowGeneration = %t, %v", shown, err)
-	}
-	same("once it is shown")
-	rows := rollups(t, s)
-	if err := s.EraseGenerations(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	same("once the others are erased")
-	if n := rollups(t, s); n > rows/2+10 {
-		t.Errorf("%d rows of %d are left, want half", n, rows)
-	}
-	// A link that goes while a generation is built goes from that, too.
-	building, err = s.BuildGeneration(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	building := begin(t, s)
+	if shown, _, err := s.ShowGeneration(t.Context(), given, always); shown || !errors.Is(err, store.ErrGeneration) {
+		t.Errorf("ShowGeneration of one that was given up = %t, %v, want %v", shown, err, store.ErrGeneration)
 	}
 	countIn(t, s, building, all...)
+	same("while it is built")
+	never := func(context.Context, *sql.Tx) (bool, error) { return false, nil }
+	if shown, _, err := s.ShowGeneration(t.Context(), building, never); shown || err != nil {
+		t.Errorf("ShowGeneration of one that is not ready = %t, %v", shown, err)
+	}
+	same("while it is not ready")
+	if shown, since, err := s.ShowGeneration(t.Context(), building, always); !shown || !since.IsZero() || err != nil {
+		t.Fatalf("ShowGeneration = %t since %s, %v, want everything", shown, since, err)
+	}
+	same("once it is shown")
+	erase(t, s)
+	same("once the others are erased")
+
+	// Of the first days some clicks are not there any more, and one day has been
+	// compacted: those stay. A click of the last day is new.
+	compact(t, s, time.UTC, noon.AddDate(0, 0, -1))
+	building = begin(t, s)
+	countIn(t, s, building, all[100:]...)
+	late := all[999]
+	countIn(t, s, building, late)
+	want = look(t, s, time.UTC, snip.StepDay, "a", "b")
+	rows := rollups(t, s)
+	shown, since, err := s.ShowGeneration(t.Context(), building, always)
+	if day := noon.Truncate(24*time.Hour).AddDate(0, 0, -1); !shown || !since.Equal(day) || err != nil {
+		t.Fatalf("ShowGeneration = %t since %s, %v, want what is from %s on", shown, since, err, day)
+	}
+	erase(t, s)
+	if n := rollups(t, s); n >= rows {
+		t.Errorf("%d rows of %d are left", n, rows)
+	}
+	got := look(t, s, time.UTC, snip.StepDay, "a", "b")
+	for code, st := range got.Stats {
+		if code == "" || code == map[int64]string{a.ID: "a", b.ID: "b"}[late.Link] {
+			i := len(st.Series) - 1
+			for st.Series[i].Clicks == 0 {
+				i--
+			}
+			st.Series[i].Clicks--
+			st.Clicks--
+		}
+		if st.Clicks != want.Stats[code].Clicks || !slices.EqualFunc(st.Series, want.Stats[code].Series, func(x, y snip.Point) bool { return x.Clicks == y.Clicks }) {
+			t.Errorf("%q: %d clicks, %v, want %d, %v", code, st.Clicks, st.Series, want.Stats[code].Clicks, want.Stats[code].Series)
+		}
+	}
+
+	// A link that goes while a generation is built goes from that, too.
+	building = begin(t, s)
+	countIn(t, s, building, append(all, late)...)
 	if err := s.DeleteLink(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
-	if shown, err := s.ShowGeneration(t.Context(), building, ready); !shown || err != nil {
+	if shown, _, err := s.ShowGeneration(t.Context(), building, always); !shown || err != nil {
 		t.Fatalf("ShowGeneration = %t, %v", shown, err)
 	}
-	if got := look(t, s, time.UTC, snip.StepHour, "a"); got.Stats[""].Counts != want.Stats["a"].Counts || got.Stats["a"].Counts != want.Stats["a"].Counts {
-		t.Errorf("all links have %+v, and the one that is left %+v, want %+v", got.Stats[""].Counts, got.Stats["a"].Counts, want.Stats["a"].Counts)
+	got = look(t, s, time.UTC, snip.StepHour, "a")
+	if got.Stats[""].Counts != got.Stats["a"].Counts || got.Popular.Links[0].Link.Clicks != got.Stats["a"].Clicks {
+		t.Errorf("all links have %+v, the one that is left %+v, and in its row %d", got.Stats[""].Counts, got.Stats["a"].Counts, got.Popular.Links[0].Link.Clicks)
+	}
+}
+
+// always is ready.
+func always(context.Context, *sql.Tx) (bool, error) { return true, nil }
+
+func begin(t *testing.T, s *store.Store) int {
+	t.Helper()
+	generation, err := s.BuildGeneration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generation
+}
+
+func erase(t *testing.T, s *store.Store) {
+	t.Helper()
+	if err := s.EraseGenerations(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -77,13 +77,9 @@ func (s span) cuts(slot, seconds int64) bool {
 
 func readStats(ctx context.Context, tx session, q snip.StatsQuery, ids []int64) (snip.Stats, error) {
 	stats := snip.Stats{Codes: q.Codes, Range: q.Range, Step: q.Step}
-	generation, _, err := generations(ctx, tx)
-	if err != nil {
-		return stats, err
-	}
 	t := newTally(q)
 	for _, id := range ids {
-		if err := t.read(ctx, tx, generation, id); err != nil {
+		if err := t.read(ctx, tx, id); err != nil {
 			return stats, err
 		}
 	}
@@ -133,12 +129,12 @@ func newTally(q snip.StatsQuery) *tally {
 }
 
 // read adds what was counted for a link.
-func (t *tally) read(ctx context.Context, tx session, generation int, link int64) error {
-	days, err := t.readDays(ctx, tx, generation, link)
+func (t *tally) read(ctx context.Context, tx session, link int64) error {
+	days, err := t.readDays(ctx, tx, link)
 	if err != nil {
 		return err
 	}
-	before, coarse, err := readTotal(ctx, tx, generation, link, t.earlier)
+	before, coarse, err := readTotal(ctx, tx, link, t.earlier)
 	if err != nil {
 		return err
 	}
@@ -146,8 +142,8 @@ func (t *tally) read(ctx context.Context, tx session, generation int, link int64
 	t.coarse = max(t.coarse, coarse)
 	rows, err := tx.QueryContext(ctx, `
 		SELECT slot, seconds, clicks, human_clicks, facts FROM rollups
-		WHERE generation = $1 AND link_id = $2 AND slot > $3 AND slot < $4
-		ORDER BY slot`, generation, link, t.span.start-longest, t.span.end)
+		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3
+		ORDER BY slot`, link, t.span.start-longest, t.span.end)
 	if err != nil {
 		return err
 	}
@@ -191,11 +187,11 @@ func (t *tally) add(slot, seconds int64, c snip.Counts) {
 
 // readTotal adds up what was counted for a link in a span. If compacted days lie on
 // the edges of it, coarse is the end of the last one.
-func readTotal(ctx context.Context, tx session, generation int, link int64, in span) (total snip.Counts, coarse int64, err error) {
+func readTotal(ctx context.Context, tx session, link int64, in span) (total snip.Counts, coarse int64, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT slot, seconds, clicks, human_clicks FROM rollups
-		WHERE generation = $1 AND link_id = $2 AND slot > $3 AND slot < $4`,
-		generation, link, in.start-longest, in.end)
+		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3`,
+		link, in.start-longest, in.end)
 	if err != nil {
 		return total, 0, err
 	}
@@ -218,13 +214,13 @@ func readTotal(ctx context.Context, tx session, generation int, link int64, in s
 
 // readDays returns the days of a link that rollups of the range can refer to, and
 // takes in the visitors of those that the range touches.
-func (t *tally) readDays(ctx context.Context, tx session, generation int, link int64) (map[int64]*dayRow, error) {
+func (t *tally) readDays(ctx context.Context, tx session, link int64) (map[int64]*dayRow, error) {
 	first, last := dayOf(t.span.start), dayOf(t.span.end-1)
 	var rows []*dayRow
 	for day := dayOf(t.span.start - longest); day <= last; day++ {
 		rows = append(rows, newDay(link, day))
 	}
-	if err := loadDays(ctx, tx, generation, rows); err != nil {
+	if err := loadDays(ctx, tx, shown, rows); err != nil {
 		return nil, err
 	}
 	days := make(map[int64]*dayRow, len(rows))

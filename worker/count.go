@@ -49,6 +49,7 @@ type CountConfig struct {
 type Count struct {
 	cfg     CountConfig
 	group   *queue.Group
+	inbox   *inbox.Inbox
 	clicks  *event.Clicks
 	counted atomic.Int64
 }
@@ -67,7 +68,11 @@ func newCount(cfg CountConfig, failed func(error)) (*Count, error) {
 	if err != nil {
 		return nil, fmt.Errorf("count: %w", err)
 	}
-	c := &Count{cfg: cfg, clicks: clicks}
+	c := &Count{cfg: cfg, clicks: clicks, inbox: &inbox.Inbox{
+		Consumer: CountGroup, Generation: cfg.Generation,
+		// A rebuild begins where the topic does by now.
+		FromMiddle: cfg.Generation != 0,
+	}}
 	c.group, err = queue.NewGroup(queue.GroupConfig{
 		Name: groupName(cfg.Generation), Topic: cfg.Topic, Engine: cfg.Engine, Store: cfg.Roster,
 		Handle: func(ctx context.Context, d queue.Delivery) error {
@@ -108,30 +113,8 @@ func (c *Count) Run(ctx context.Context) error {
 func (c *Count) Counted() int64 { return c.counted.Load() }
 
 // Resume returns how far clicks of a partition were counted, by any process.
-func (c *Count) Resume(ctx context.Context, topic queue.TopicID, partition int) (at queue.Position, err error) {
-	tx, err := c.cfg.Store.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return at, fmt.Errorf("count: %w", err)
-	}
-	defer tx.Rollback() // There is nothing to commit.
-	box, err := c.inbox(ctx, tx)
-	if err != nil {
-		return at, err
-	}
-	return box.Position(ctx, tx, topic, partition)
-}
-
-// inbox returns the one of the generation that is counted, as of a transaction. When
-// another generation is shown, the positions are others too, by which whoever counts
-// finds out.
-func (c *Count) inbox(ctx context.Context, tx *sql.Tx) (*inbox.Inbox, error) {
-	box := &inbox.Inbox{Consumer: CountGroup, Generation: c.cfg.Generation}
-	if box.Generation != 0 {
-		return box, c.cfg.Store.Building(ctx, tx, box.Generation)
-	}
-	var err error
-	box.Generation, err = c.cfg.Store.Generation(ctx, tx)
-	return box, err
+func (c *Count) Resume(ctx context.Context, topic queue.TopicID, partition int) (queue.Position, error) {
+	return c.inbox.Position(ctx, c.cfg.Store.Read(), topic, partition)
 }
 
 // Lag tells how far counting is behind, over all processes.
@@ -142,11 +125,12 @@ func (c *Count) Lag(ctx context.Context) (queue.Lag, error) {
 func (c *Count) handle(ctx context.Context, d queue.Delivery) error {
 	var n int
 	err := c.cfg.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		box, err := c.inbox(ctx, tx)
-		if err != nil {
-			return err
+		if c.cfg.Generation != 0 {
+			if err := c.cfg.Store.Building(ctx, tx, c.cfg.Generation); err != nil {
+				return err
+			}
 		}
-		fresh, err := box.Receive(ctx, tx, d)
+		fresh, err := c.inbox.Receive(ctx, tx, d)
 		if err != nil {
 			return err
 		}
@@ -155,7 +139,7 @@ func (c *Count) handle(ctx context.Context, d queue.Delivery) error {
 			return err
 		}
 		n = len(clicks)
-		return c.cfg.Store.CountClicks(ctx, tx, box.Generation, clicks)
+		return c.cfg.Store.CountClicks(ctx, tx, c.cfg.Generation, clicks)
 	})
 	if err != nil {
 		return err

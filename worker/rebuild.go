@@ -25,27 +25,34 @@ type RebuildConfig struct {
 	Logger   *slog.Logger
 }
 
-// Rebuild counts all that topic "clicks" holds anew, beside what is shown, and shows it
-// in one step once it is as far. Meanwhile clicks come in and are counted as ever. It
-// returns how many it counted.
-//
-// It needs every click that was ever counted to be in the topic still. If some were
-// trimmed it returns an error, and what is shown stays. So it does when ctx ends, and
-// when another rebuild begins.
-func Rebuild(ctx context.Context, cfg RebuildConfig) (clicks int64, err error) {
+// Rebuilt is what a rebuild did.
+type Rebuilt struct {
+	// Clicks is how many it counted.
+	Clicks int64
+	// Since is when the first UTC day began whose figures were replaced. What is older
+	// stayed as it was, for the topic does not hold all of it any more. The zero time:
+	// everything was replaced.
+	Since time.Time
+}
+
+// Rebuild counts all that topic "clicks" holds anew, beside what is shown, and puts it
+// in the place of that in one step once both have counted the same messages. Meanwhile
+// clicks come in and are counted as ever. If it returns an error, as it does when ctx
+// ends or another rebuild begins, what is shown stays.
+func Rebuild(ctx context.Context, cfg RebuildConfig) (Rebuilt, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(int64) {}
 	}
 	topic, err := cfg.Engine.Declare(ctx, cfg.Topic)
 	if err != nil {
-		return 0, fmt.Errorf("rebuild: %w", err)
+		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
 	generation, err := cfg.Store.BuildGeneration(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("rebuild: %w", err)
+		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
 	if err := cfg.Store.EraseGenerations(ctx); err != nil {
-		return 0, fmt.Errorf("rebuild: %w", err)
+		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -57,19 +64,20 @@ func Rebuild(ctx context.Context, cfg RebuildConfig) (clicks int64, err error) {
 		}
 	})
 	if err != nil {
-		return 0, fmt.Errorf("rebuild: %w", err)
+		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
-	err = c.showWhenReady(ctx, topic, cfg.Progress)
+	since, err := c.showWhenReady(ctx, topic, cfg.Progress)
 	fail(nil)
 	if err := errors.Join(err, <-ended); err != nil {
-		return c.Counted(), fmt.Errorf("rebuild: %w", err)
+		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
+	done := Rebuilt{Clicks: c.Counted(), Since: since}
 	if err := cfg.Store.EraseGenerations(context.WithoutCancel(ctx)); err != nil {
-		return c.Counted(), fmt.Errorf("rebuild: it is shown, but the one before is not erased: %w", err)
+		return done, fmt.Errorf("rebuild: it is shown, but what it leaves is not erased: %w", err)
 	}
-	return c.Counted(), nil
+	return done, nil
 }
 
 // hopeless tells errors that come again however often the delivery does.
@@ -79,37 +87,34 @@ func hopeless(err error) bool {
 }
 
 // showWhenReady tries until the generation can be shown.
-func (c *Count) showWhenReady(ctx context.Context, topic queue.TopicID, progress func(int64)) error {
+func (c *Count) showWhenReady(ctx context.Context, topic queue.TopicID, progress func(int64)) (since time.Time, err error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	ready := func(ctx context.Context, tx *sql.Tx) (bool, error) { return c.caughtUp(ctx, tx, topic) }
 	for {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return since, context.Cause(ctx)
 		case <-tick.C:
 		}
 		progress(c.Counted())
-		shown, err := c.cfg.Store.ShowGeneration(ctx, c.cfg.Generation, ready)
+		shown, since, err := c.cfg.Store.ShowGeneration(ctx, c.cfg.Generation, ready)
 		if shown || err != nil {
-			return err
+			return since, err
 		}
 	}
 }
 
-// caughtUp tells whether nothing that is shown is missing.
+// caughtUp tells whether the same messages are counted as are shown.
 func (c *Count) caughtUp(ctx context.Context, tx *sql.Tx, topic queue.TopicID) (bool, error) {
-	shown, err := c.cfg.Store.Generation(ctx, tx)
-	if err != nil {
-		return false, err
-	}
+	live := &inbox.Inbox{Consumer: CountGroup}
 	for p := range c.cfg.Topic.Partitions {
-		had, err := (&inbox.Inbox{Consumer: CountGroup, Generation: shown}).Position(ctx, tx, topic, p)
+		had, err := live.Position(ctx, tx, topic, p)
 		if err != nil {
 			return false, err
 		}
-		have, err := (&inbox.Inbox{Consumer: CountGroup, Generation: c.cfg.Generation}).Position(ctx, tx, topic, p)
-		if err != nil || have.Compare(had) < 0 {
+		have, err := c.inbox.Position(ctx, tx, topic, p)
+		if err != nil || have.Compare(had) != 0 {
 			return false, err
 		}
 	}

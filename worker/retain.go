@@ -56,11 +56,7 @@ func (c *Count) Retain(ctx context.Context, keep Retention) error {
 
 func (c *Count) forget(ctx context.Context, keep Retention) error {
 	return c.cfg.Store.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		box, err := c.inbox(ctx, tx)
-		if err != nil {
-			return err
-		}
-		return box.Forget(ctx, tx, keep.Now().Add(-segmentMemory))
+		return c.inbox.Forget(ctx, tx, keep.Now().Add(-segmentMemory))
 	})
 }
 

@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"snip/store"
 	"snip/worker"
 )
 
@@ -18,7 +18,8 @@ func newRebuild(environ []string) *cobra.Command {
 shown, and show the new ones in one step once they are complete. Visitors are
 redirected and clicks counted all the while. Stopped halfway, it changes nothing.
 
-The topic must still hold every click that was counted: it keeps them for 7 days.`,
+The topic holds clicks for 7 days. Days of which it does not hold all clicks stay as
+they were.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := readConfig(environ, parts{worker: true})
@@ -42,7 +43,7 @@ The topic must still hold every click that was counted: it keeps them for 7 days
 func rebuild(cmd *cobra.Command, cfg config, s *stores) error {
 	out := cmd.OutOrStdout()
 	said := int64(0)
-	clicks, err := worker.Rebuild(cmd.Context(), worker.RebuildConfig{
+	done, err := worker.Rebuild(cmd.Context(), worker.RebuildConfig{
 		Store: s.links, Engine: s.log, Roster: s.log, Topic: worker.ClicksTopic(int64(cfg.ClicksBytes)),
 		Progress: func(clicks int64) {
 			if clicks-said >= 1_000_000 {
@@ -51,12 +52,14 @@ func rebuild(cmd *cobra.Command, cfg config, s *stores) error {
 			}
 		},
 	})
-	if _, fewer := errors.AsType[*store.FewerError](err); fewer {
-		return &hintError{err, "nothing changed; what was counted before the topic was trimmed can only be kept as it is"}
-	}
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d clicks counted anew, and shown\n", clicks)
+	if done.Since.IsZero() {
+		_, err = fmt.Fprintf(out, "%d clicks counted anew, and shown\n", done.Clicks)
+	} else {
+		_, err = fmt.Fprintf(out, "%d clicks counted anew, and shown from %s (UTC) on; what is older stayed as it was, for the topic does not hold all of it\n",
+			done.Clicks, done.Since.Format(time.DateOnly))
+	}
 	return err
 }

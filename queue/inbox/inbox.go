@@ -32,6 +32,10 @@ type Inbox struct {
 	// Generation tells apart one counting of the same messages from the next, which
 	// starts with empty tables of its own.
 	Generation int
+	// FromMiddle lets a segment of which nothing was received yet begin with any of its
+	// numbers. Set it for a consumer that begins after the log was trimmed, and for no
+	// other: what is missing from the start of a segment is no gap then.
+	FromMiddle bool
 	// Now is the wall clock, for the age of segments. Default: time.Now.
 	Now func() time.Time
 }
@@ -80,8 +84,11 @@ func (in *Inbox) Receive(ctx context.Context, tx *sql.Tx, d queue.Delivery) ([]q
 		want, ok := next[e.Segment]
 		if !ok {
 			var err error
-			if want, err = in.next(ctx, tx, e.Segment); err != nil {
+			if want, ok, err = in.next(ctx, tx, e.Segment); err != nil {
 				return nil, err
+			}
+			if !ok && in.FromMiddle {
+				want = e.First
 			}
 		}
 		end := e.First + uint64(len(e.Messages))
@@ -140,18 +147,17 @@ func (in *Inbox) move(ctx context.Context, tx *sql.Tx, d queue.Delivery) error {
 	return nil
 }
 
-func (in *Inbox) next(ctx context.Context, tx *sql.Tx, segment queue.SegmentID) (uint64, error) {
-	var n uint64
-	err := tx.QueryRowContext(ctx, `
+func (in *Inbox) next(ctx context.Context, tx *sql.Tx, segment queue.SegmentID) (n uint64, seen bool, err error) {
+	err = tx.QueryRowContext(ctx, `
 		SELECT next FROM inbox_segments WHERE consumer = $1 AND generation = $2 AND segment = $3`,
 		in.Consumer, in.Generation, segment.String()).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("inbox: segment %s: %w", segment, err)
+		return 0, false, fmt.Errorf("inbox: segment %s: %w", segment, err)
 	}
-	return n, nil
+	return n, true, nil
 }
 
 func (in *Inbox) remember(ctx context.Context, tx *sql.Tx, segment queue.SegmentID, next uint64) error {

@@ -3,20 +3,19 @@
 -- The one row about the whole. It is locked last by whoever counts.
 CREATE TABLE instance (
 	id              BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
-	generation      BIGINT NOT NULL, -- the counting that is shown; see rollups
-	building        BIGINT NOT NULL, -- the one that is being built, if it is a later one
+	building        BIGINT NOT NULL, -- the generation of rollups that a rebuild may count into
 	compacted_until BIGINT NOT NULL, -- seconds since 1970: what began before was looked at for compaction
 	clicks          BIGINT NOT NULL, -- the sum of those of all links
 	human_clicks    BIGINT NOT NULL
 );
-INSERT INTO instance (id, generation, building, compacted_until, clicks, human_clicks)
-SELECT 1, 0, 0, 0, COALESCE(SUM(clicks), 0), COALESCE(SUM(human_clicks), 0) FROM links;
+INSERT INTO instance (id, building, compacted_until, clicks, human_clicks)
+SELECT 1, 0, 0, COALESCE(SUM(clicks), 0), COALESCE(SUM(human_clicks), 0) FROM links;
 
 -- What a link got within a span of time: 15 minutes, or a day where it was compacted.
 -- Link 0 stands for all links together. Ordered by time, since what is written at one
 -- time is of one time.
 CREATE TABLE rollups (
-	generation   BIGINT NOT NULL, -- one counting of the same clicks; a rebuild makes the next
+	generation   BIGINT NOT NULL, -- 0 is what is shown; a rebuild counts into one of its own
 	slot         BIGINT NOT NULL, -- when it began, in seconds since 1970
 	link_id      BIGINT NOT NULL,
 	seconds      BIGINT NOT NULL, -- how long it is
