@@ -5,6 +5,9 @@
 //	go run . redirect   # Snip's redirects against a handler that answers a constant 307
 //	go run . count      # counted clicks against one committed UPDATE per click
 //	go run . shipper    # notes made into events against the redirects that make them
+//	go run . weigh      # what clicks weigh in the store, and how long questions take
+//
+// To weigh takes some minutes and 3 GB of disk for a while.
 package main
 
 import (
@@ -21,18 +24,18 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each is measured")
 	length := flag.Duration("time", 4*time.Second, "how long one measurement takes")
+	clicks := flag.Int("clicks", 1_000_000, "how many are weighed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, flag.Arg(0), *rounds, *length); err != nil {
+	if err := run(ctx, flag.Arg(0), *rounds, *length, *clicks); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, name string, rounds int, length time.Duration) error {
-	fmt.Printf("%s, %s/%s, %d processors, %d rounds of %s\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), rounds, length)
+func run(ctx context.Context, name string, rounds int, length time.Duration, clicks int) error {
+	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	switch name {
 	case "redirect":
 		return redirect(ctx, rounds, length)
@@ -40,8 +43,10 @@ func run(ctx context.Context, name string, rounds int, length time.Duration) err
 		return count(ctx, rounds, length)
 	case "shipper":
 		return shipper(ctx, rounds, length)
+	case "weigh":
+		return weigh(ctx, rounds, clicks)
 	}
-	return fmt.Errorf("no benchmark %q: name redirect, count or shipper", name)
+	return fmt.Errorf("no benchmark %q: name redirect, count, shipper or weigh", name)
 }
 
 // contestant is one of those that are measured in turns.
@@ -54,6 +59,7 @@ type contestant struct {
 // compare measures all in turns and prints each one's median, spread, and ratio to
 // the last, which is the reference.
 func compare(ctx context.Context, rounds int, length time.Duration, all ...*contestant) error {
+	fmt.Printf("%d rounds of %s\n", rounds, length)
 	for range rounds {
 		for _, c := range all {
 			n, err := c.measure(ctx, length)
