@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -182,14 +183,27 @@ func (s *Server) deleteLink(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// apiLimit is how long a question may take. A database that hangs must not hold a
+// connection for ever.
+const apiLimit = 30 * time.Second
+
 // withKey lets a request through that has a key.
 func (s *Server) withKey(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return limited(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkKey(r); err != nil {
 			s.fail(w, r, err)
 			return
 		}
 		h(w, r)
+	})
+}
+
+// limited gives a request a limited time.
+func limited(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), apiLimit)
+		defer cancel()
+		h(w, r.WithContext(ctx))
 	}
 }
 

@@ -128,7 +128,7 @@ func (s *Server) Close() { s.cache.close() }
 func (s *Server) routes() (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.home)
-	mux.HandleFunc("POST /shorten", s.shorten)
+	mux.HandleFunc("POST /shorten", limited(s.shorten))
 	// Where the address of the page with the new link is opened again.
 	mux.Handle("GET /shorten", http.RedirectHandler("/", http.StatusSeeOther))
 	mux.HandleFunc("GET /api/v1/links", s.withKey(s.listLinks))
