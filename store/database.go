@@ -91,3 +91,17 @@ func sqliteCode(err error) (int, bool) {
 	}
 	return 0, false
 }
+
+// ErrServer: the store is on a server, which has tools of its own for it.
+var ErrServer = errors.New("the store is in a PostgreSQL database")
+
+// Backup writes a copy of the store's file, as it is at one moment, to a path that is
+// not there yet. Others may use the store meanwhile. It returns ErrServer if the store
+// is not in a file.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	f, ok := s.db.(file)
+	if !ok {
+		return ErrServer
+	}
+	return s.failed("back up", f.Backup(ctx, path))
+}

@@ -244,3 +244,17 @@ func uptime() (time.Duration, error) {
 	}
 	return time.Duration(t.Nano()), nil
 }
+
+// Backup writes a copy of the file, as it is at one moment, to a path that is not there
+// yet. Others may use the engine meanwhile. A position of the original after that moment
+// is ErrPositionLost in the copy.
+func (e *Engine) Backup(ctx context.Context, path string) error {
+	f, err := e.file(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.Backup(ctx, path); err != nil {
+		return fmt.Errorf("sqlite engine: %w", err)
+	}
+	return nil
+}
