@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -26,20 +27,40 @@ const (
 // count measures how fast one worker counts a backlog of clicks, exactly once, over
 // links that are popular by Zipf's law (1.1), against an UPDATE per click that is
 // committed alone, on the same kind of file, synced the same.
-func count(ctx context.Context, rounds int, length time.Duration) error {
+func count(ctx context.Context, rounds int, length time.Duration, server string) error {
+	if server != "" {
+		fmt.Println("the store is on PostgreSQL, and the topic in a SQLite file")
+		return compare(ctx, rounds, length,
+			&contestant{name: "snip: inbox, links, rollups", measure: countBacklog(server)},
+			&contestant{name: "one committed UPDATE per click", measure: updatePerClickOnServer(server)})
+	}
 	return compare(ctx, rounds, length,
-		&contestant{name: "snip: topic, inbox, links, totals", measure: countBacklog},
+		&contestant{name: "snip: inbox, links, rollups", measure: countBacklog("")},
 		&contestant{name: "one committed UPDATE per click", measure: updatePerClick})
 }
 
 // countBacklog takes as long as the backlog does.
-func countBacklog(ctx context.Context, _ time.Duration) (float64, error) {
+func countBacklog(server string) func(ctx context.Context, _ time.Duration) (float64, error) {
+	return func(ctx context.Context, _ time.Duration) (perSecond float64, err error) {
+		if server == "" {
+			return countBacklogAt(ctx, "")
+		}
+		at, drop, err := newDatabase(ctx, server)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, drop()) }()
+		return countBacklogAt(ctx, at)
+	}
+}
+
+func countBacklogAt(ctx context.Context, at string) (float64, error) {
 	dir, err := os.MkdirTemp("", "snip-bench")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	links, ids, err := makeLinks(ctx, dir)
+	links, ids, err := makeLinks(ctx, dir, at)
 	if err != nil {
 		return 0, err
 	}
@@ -79,8 +100,13 @@ func countBacklog(ctx context.Context, _ time.Duration) (float64, error) {
 	return countClicks / took.Seconds(), nil
 }
 
-func makeLinks(ctx context.Context, dir string) (*store.Store, []int64, error) {
-	s, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, "snip.db")})
+// makeLinks opens a store on a server, or else in a directory, and makes its links.
+func makeLinks(ctx context.Context, dir, at string) (*store.Store, []int64, error) {
+	where := store.Config{URL: at}
+	if at == "" {
+		where.Path = filepath.Join(dir, "snip.db")
+	}
+	s, err := store.Open(ctx, where)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +178,7 @@ func updatePerClick(ctx context.Context, length time.Duration) (float64, error) 
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	s, ids, err := makeLinks(ctx, dir)
+	s, ids, err := makeLinks(ctx, dir, "")
 	if err != nil {
 		return 0, err
 	}
@@ -165,6 +191,10 @@ func updatePerClick(ctx context.Context, length time.Duration) (float64, error) 
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
+	return update(ctx, db, ids, length)
+}
+
+func update(ctx context.Context, db *sql.DB, ids []int64, length time.Duration) (float64, error) {
 	update, err := db.PrepareContext(ctx, "UPDATE links SET clicks = clicks + 1 WHERE id = $1")
 	if err != nil {
 		return 0, err

@@ -2,7 +2,10 @@ module snip/bench
 
 go 1.26.8
 
-require snip v0.0.0
+require (
+	github.com/jackc/pgx/v5 v5.13.0
+	snip v0.0.0
+)
 
 require (
 	github.com/axiomhq/hyperloglog v0.3.0 // indirect
@@ -13,6 +16,9 @@ require (
 	github.com/dgryski/go-metro v0.0.0-20250106013310-edb8663e5e33 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/kamstrup/intmap v0.5.2 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/maypok86/otter/v2 v2.4.0 // indirect

@@ -3,7 +3,8 @@
 // median of each and their ratio.
 //
 //	go run . redirect   # Snip's redirects against a handler that answers a constant 307
-//	go run . count      # counted clicks against one committed UPDATE per click
+//	go run . count      # counted clicks against one committed UPDATE per click;
+//	                    # with -postgres URL on a server instead of in files
 //	go run . shipper    # notes made into events against the redirects that make them
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
@@ -24,23 +25,24 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each is measured")
 	length := flag.Duration("time", 4*time.Second, "how long one measurement takes")
+	server := flag.String("postgres", "", "URL of a server on which databases may be made, to count there")
 	clicks := flag.Int("clicks", 1_000_000, "how many are weighed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, flag.Arg(0), *rounds, *length, *clicks); err != nil {
+	if err := run(ctx, flag.Arg(0), *rounds, *length, *clicks, *server); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, name string, rounds int, length time.Duration, clicks int) error {
+func run(ctx context.Context, name string, rounds int, length time.Duration, clicks int, server string) error {
 	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	switch name {
 	case "redirect":
 		return redirect(ctx, rounds, length)
 	case "count":
-		return count(ctx, rounds, length)
+		return count(ctx, rounds, length, server)
 	case "shipper":
 		return shipper(ctx, rounds, length)
 	case "weigh":
