@@ -43,3 +43,5 @@ func onServer(t testing.TB, cfg store.Config) store.Config {
 	cfg.Path, cfg.URL = "", strings.Replace(server, "/postgres", "/"+name, 1)
 	return cfg
 }
+
+func onPostgres() bool { return os.Getenv(serverURL) != "" }
