@@ -2,11 +2,13 @@ package test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,7 +16,7 @@ import (
 	"time"
 )
 
-// process is a snip that runs, or ran.
+// process is a snip, or what stands before it, that runs or ran.
 type process struct {
 	t     *testing.T
 	mode  string
@@ -47,18 +49,27 @@ func launch(t *testing.T, mode, dir string, env ...string) *process {
 	}
 	p.cmd = exec.Command(snip, args...)
 	p.cmd.Env = append(environ(dir), env...)
+	p.begin()
+	return p
+}
+
+// begin starts the command.
+func (p *process) begin() {
+	p.t.Helper()
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	if p.cmd.SysProcAttr == nil {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
 	// It must not outlive a test that panics or runs into its limit.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr.Pdeathsig = cmp.Or(p.cmd.SysProcAttr.Pdeathsig, syscall.SIGKILL)
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	go func() {
 		defer close(p.ended)
 		_ = p.cmd.Wait() // How it ended stands in its state.
 	}()
-	t.Cleanup(p.clear)
-	return p
+	p.t.Cleanup(p.clear)
 }
 
 // environ is the environment of a snip on a data directory, nothing of this
@@ -71,7 +82,9 @@ func environ(dir string) []string {
 	}
 }
 
-func (p *process) String() string { return fmt.Sprintf("snip %s (%d)", p.mode, p.cmd.Process.Pid) }
+func (p *process) String() string {
+	return fmt.Sprintf("%s %s (%d)", filepath.Base(p.cmd.Path), p.mode, p.cmd.Process.Pid)
+}
 
 func (p *process) awaitReady() {
 	p.t.Helper()
