@@ -154,21 +154,11 @@ func (c *consumer) handle(ctx context.Context, d Delivery) (err error) {
 
 // wait returns when there may be more, at the latest after the poll interval.
 func (c *consumer) wait(going context.Context, seen uint64) uint64 {
-	ctx, cancel := context.WithTimeout(going, jitter(c.group.cfg.Poll))
+	ctx, cancel := context.WithCancel(going)
 	defer cancel()
 	// A drain that begins must end the wait.
 	defer context.AfterFunc(c.drain, cancel)()
-	w, ok := c.group.cfg.Engine.(Waiter)
-	if !ok {
-		<-ctx.Done()
-		return seen
-	}
-	now, err := w.Wait(ctx, c.group.cfg.Topic.Name, seen)
-	if err != nil {
-		<-ctx.Done() // Waiting is a hint: without it, polling remains.
-		return seen
-	}
-	return now
+	return awaitMore(ctx, c.group.cfg.Engine, c.group.cfg.Topic.Name, seen, c.group.cfg.Poll)
 }
 
 func (c *consumer) report(err error) {

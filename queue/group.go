@@ -80,10 +80,7 @@ func NewGroup(cfg GroupConfig) (*Group, error) {
 		return nil, fmt.Errorf("group %q: MaxBatch is %d, must be at least 1", cfg.Name, cfg.MaxBatch)
 	}
 	if cfg.Poll == 0 {
-		cfg.Poll = time.Second
-		if _, ok := cfg.Engine.(Waiter); ok {
-			cfg.Poll *= 5
-		}
+		cfg.Poll = defaultPoll(cfg.Engine)
 	}
 	if cfg.Limit == 0 {
 		cfg.Limit = 30 * time.Second

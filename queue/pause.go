@@ -35,3 +35,29 @@ func backoff(failures int, min, max time.Duration) time.Duration {
 	}
 	return jitter(d)
 }
+
+// defaultPoll is how often to look without a wake-up.
+func defaultPoll(e LogEngine) time.Duration {
+	if _, ok := e.(Waiter); ok {
+		return 5 * time.Second
+	}
+	return time.Second
+}
+
+// awaitMore returns when a topic may have grown since the call that returned seen, at
+// the latest after the poll interval, or when ctx ends.
+func awaitMore(ctx context.Context, e LogEngine, topic string, seen uint64, poll time.Duration) uint64 {
+	ctx, cancel := context.WithTimeout(ctx, jitter(poll))
+	defer cancel()
+	w, ok := e.(Waiter)
+	if !ok {
+		<-ctx.Done()
+		return seen
+	}
+	now, err := w.Wait(ctx, topic, seen)
+	if err != nil {
+		<-ctx.Done() // Waiting is a hint: without it, polling remains.
+		return seen
+	}
+	return now
+}
