@@ -24,7 +24,8 @@ type Retention struct {
 	MaxAge time.Duration // Of an entry's last message. Default: 7 days.
 	Every  time.Duration // Between two passes of Run. Default: a minute.
 
-	// Waits returns the position of the group that the topic waits for.
+	// Waits returns the position of the group that the topic waits for. Default: it waits
+	// for nobody.
 	Waits func(ctx context.Context, topic TopicID, partition int) (Position, error)
 
 	Now    func() time.Time // Default: time.Now.
@@ -61,17 +62,23 @@ func (r Retention) Pass(ctx context.Context) error {
 		if !full(stats) && !part.Oldest.Before(r.cutoff()) {
 			continue
 		}
-		if err := r.partition(ctx, stats.ID, p); err != nil {
+		if err := r.partition(ctx, stats.ID, p, part.End); err != nil {
 			return fmt.Errorf("retention of topic %q: partition %d: %w", r.Topic, p, err)
 		}
 	}
 	return nil
 }
 
-func (r Retention) partition(ctx context.Context, topic TopicID, p int) error {
-	waits, err := r.Waits(ctx, topic, p)
-	if err != nil || waits == (Position{}) {
-		return err
+func (r Retention) partition(ctx context.Context, topic TopicID, p int, end Position) error {
+	waits := end
+	if r.Waits != nil {
+		var err error
+		if waits, err = r.Waits(ctx, topic, p); err != nil {
+			return err
+		}
+	}
+	if waits == (Position{}) {
+		return nil
 	}
 	// A position from another life of the log says nothing about what this one holds.
 	if _, err := r.Engine.Read(ctx, r.Topic, p, waits, 1); err != nil {

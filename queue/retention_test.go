@@ -59,6 +59,16 @@ func TestRetentionTrimsByAge(t *testing.T) {
 	}
 }
 
+func TestRetentionWaitsForNobody(t *testing.T) {
+	e := memory.New()
+	declare(t, e, orders(2)) // Nothing was ever appended to the second partition.
+	daily(t, e, 0, 10)
+	pass(t, queue.Retention{Engine: e})
+	wantKept(t, e, 0, 8+1)
+	pass(t, queue.Retention{Engine: e, Now: func() time.Time { return noon.AddDate(0, 1, 0) }})
+	wantKept(t, e, 0, 1) // The position at which it ends.
+}
+
 func TestRetentionWaitsForTheGroup(t *testing.T) {
 	e := memory.New()
 	declare(t, e, orders(3))
