@@ -1,0 +1,183 @@
+// Package postgres is the engine for a PostgreSQL server, version 12 or later, which
+// any number of processes on any number of machines use at the same time.
+//
+// Mapping: a batch is a row, its messages framed. What a partition has grown to is
+// read from its last row; a segment's next number, too.
+// Delivery: as the contracts say. What Append took is synced to the server's disk,
+// whatever synchronous_commit says. An append is one statement, so a client that
+// stalls or is cut off holds no lock.
+// Ordering: an append locks its partition until it is committed, so that positions
+// grow in commit order. Transactions of others hold nothing up and are not waited for.
+// Limits: 16 MiB a batch. The bound of a topic counts framed bytes; partitions that
+// are appended to at the same moment may pass it by a batch each.
+// Operations: the tables are in a schema of their own, named queue by default, made
+// at the first Open by a role that may. Nothing outlives a transaction but the LISTEN of one connection,
+// which is not used through a pooler: PgBouncer in transaction mode will do, and the
+// simple protocol too; processes then look for what others append, some times a
+// second. Rosters are kept on the server's clock. A failover to a standby that lags
+// loses what it lags; segments are then sent again from where it stands. Space of
+// what was trimmed is used again after autovacuum, which a transaction that stays
+// open holds up.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"snip/queue"
+)
+
+// Config describes an engine. Either URL or Pool must be set.
+type Config struct {
+	URL    string           // Such as postgres://user:password@host/database?pool_max_conns=4.
+	Pool   *pgxpool.Pool    // A pool that the caller closes, after the engine.
+	Schema string           // Of the engine's tables: a-z, 0-9 and '_'. Default: queue.
+	Now    func() time.Time // For the age of segments. Default: time.Now.
+	Logger *slog.Logger     // Default: none.
+}
+
+// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter and
+// queue.Backlogger. It is safe for concurrent use.
+type Engine struct {
+	cfg    Config
+	pool   *pgxpool.Pool
+	schema string            // Quoted.
+	mode   pgx.QueryExecMode // Of every statement.
+	closed atomic.Bool
+
+	waker
+	hints hints
+	end   context.CancelFunc // Ends the goroutines below.
+	wg    sync.WaitGroup
+}
+
+var (
+	_ queue.LogEngine  = (*Engine)(nil)
+	_ queue.GroupStore = (*Engine)(nil)
+	_ queue.Waiter     = (*Engine)(nil)
+	_ queue.Backlogger = (*Engine)(nil)
+)
+
+// segmentDays is for how many days the next number of a segment is kept after its
+// entries were trimmed.
+const segmentDays = 30
+
+const maxBatchBytes = 16 << 20
+
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+// Open connects to the server and makes the tables if they are not there. It returns
+// an error if the server cannot be reached; later outages are errors of the calls.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if (cfg.URL == "") == (cfg.Pool == nil) {
+		return nil, errors.New("postgres engine: either URL or Pool must be set")
+	}
+	cfg.Schema = cmp.Or(cfg.Schema, "queue")
+	if !schemaName.MatchString(cfg.Schema) {
+		return nil, fmt.Errorf("postgres engine: Schema %q must be 1 to 63 of a-z, 0-9 and '_', no digit first", cfg.Schema)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+
+	e := &Engine{cfg: cfg, pool: cfg.Pool, schema: pgx.Identifier{cfg.Schema}.Sanitize()}
+	if e.pool == nil {
+		pool, err := connect(ctx, cfg.URL)
+		if err != nil {
+			return nil, fmt.Errorf("postgres engine: %w", err)
+		}
+		e.pool = pool
+	}
+	e.mode = execMode(e.pool.Config().ConnConfig)
+	if err := e.migrate(ctx); err != nil {
+		e.closePool()
+		return nil, fmt.Errorf("postgres engine: %w", err)
+	}
+	e.start()
+	return e, nil
+}
+
+// connectLimit is how long a connection may take to come about.
+const connectLimit = 5 * time.Second
+
+func connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("URL: %w", hideURL(err))
+	}
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectLimit)
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// hideURL leaves the password out of the error that quotes it.
+func hideURL(err error) error {
+	if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok && e.Unwrap() != nil {
+		return e.Unwrap()
+	}
+	return errors.New("not one such as postgres://user:password@host/database")
+}
+
+// execMode is how statements are executed: with nothing left behind that belongs to
+// one connection, which a pooler would give to somebody else.
+func execMode(config *pgx.ConnConfig) pgx.QueryExecMode {
+	switch mode := config.DefaultQueryExecMode; {
+	case mode == pgx.QueryExecModeSimpleProtocol || mode == pgx.QueryExecModeExec:
+		return mode
+	case config.DescriptionCacheCapacity > 0:
+		return pgx.QueryExecModeCacheDescribe
+	}
+	return pgx.QueryExecModeExec
+}
+
+// Caps says what this engine does.
+func (e *Engine) Caps() queue.Caps {
+	return queue.Caps{
+		Engine:        "postgres",
+		Durability:    queue.DurablePower,
+		Sequences:     true,
+		SegmentMemory: segmentDays * 24 * time.Hour,
+		Overshoot:     "one batch for each other partition of the topic",
+		Shared:        true,
+		MaxBatchBytes: maxBatchBytes,
+	}
+}
+
+// Close waits for the engine's goroutines and, if the pool is its own, for the calls
+// that run. Every call after it returns queue.ErrClosed.
+func (e *Engine) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	e.end()
+	e.wg.Wait()
+	e.waker.wakeAll() // Who waits finds the engine closed.
+	e.closePool()
+	return nil
+}
+
+func (e *Engine) closePool() {
+	if e.cfg.Pool == nil {
+		e.pool.Close()
+	}
+}
+
+// statement puts the engine's schema in the place of the one that statements name.
+func (e *Engine) statement(sql string) string {
+	if e.cfg.Schema == "queue" {
+		return sql
+	}
+	return strings.ReplaceAll(sql, "queue.", e.schema+".")
+}

@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed schema.sql
+var schema string
+
+const schemaVersion = 1
+
+// migrationLock is the number of the lock under which one process makes the tables.
+const migrationLock = 0x71756575656c6f67 // "queuelog"
+
+// migrate makes the tables, or finds that they are there.
+func (e *Engine) migrate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	// A lock of the transaction, not of the session, which a pooler would share.
+	return pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", e.mode, int64(migrationLock)); err != nil {
+			return err
+		}
+		if err := e.checkServer(ctx, tx); err != nil {
+			return err
+		}
+		version, err := e.version(ctx, tx)
+		if err != nil {
+			return fmt.Errorf("version of the tables: %w", err)
+		}
+		switch version {
+		case schemaVersion:
+			return nil
+		case 0:
+			if err := e.makeTables(ctx, tx); err != nil {
+				return fmt.Errorf("make the tables: %w", err)
+			}
+			return nil
+		}
+		return fmt.Errorf("the log is of schema version %d, this program knows %d: it was written by a newer one", version, schemaVersion)
+	})
+}
+
+// checkServer refuses what the engine cannot keep its promises on.
+func (e *Engine) checkServer(ctx context.Context, tx pgx.Tx) error {
+	var isolation, fsync string
+	err := tx.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation'), current_setting('fsync')", e.mode).
+		Scan(&isolation, &fsync)
+	if err != nil {
+		return err
+	}
+	if isolation != "read committed" {
+		return fmt.Errorf("default_transaction_isolation is %q, but appends wait for each other and must see what the one before "+
+			"committed: ALTER ROLE ... SET default_transaction_isolation = 'read committed'", isolation)
+	}
+	if fsync == "off" {
+		e.cfg.Logger.Warn("the server runs with fsync = off: a power cut may damage the log")
+	}
+	return nil
+}
+
+// version is 0 where nothing was made yet.
+func (e *Engine) version(ctx context.Context, tx pgx.Tx) (version int, err error) {
+	var there bool
+	err = tx.QueryRow(ctx, "SELECT to_regclass($1::text) IS NOT NULL", e.mode, e.schema+".version").Scan(&there)
+	if err != nil || !there {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, e.statement("SELECT version FROM queue.version"), e.mode).Scan(&version)
+	return version, err
+}
+
+func (e *Engine) makeTables(ctx context.Context, tx pgx.Tx) error {
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1::text) IS NOT NULL", e.mode, e.schema).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		// IF NOT EXISTS would ask for the right to make it even if it is there.
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+e.schema); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, e.statement(schema)); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, e.statement(fmt.Sprintf(`
+		CREATE TABLE queue.version AS SELECT %d AS version`, schemaVersion)))
+	return err
+}
