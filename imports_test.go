@@ -100,6 +100,14 @@ var imports = []struct {
 		"an engine imports the contract and one client, never another engine",
 	},
 	{
+		"snip/queue/engine/postgres", []string{"snip/queue", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/..."},
+		"an engine imports the contract and one client, never another engine",
+	},
+	{
+		"snip/internal/postgrestest", []string{"github.com/jackc/pgx/v5"},
+		"it starts servers for tests, and knows nothing of what they test",
+	},
+	{
 		"snip/internal/sqlitefile", []string{"modernc.org/sqlite/...", "golang.org/x/sys/unix"},
 		"it opens a file for a store and for an engine, and knows neither",
 	},
