@@ -11,10 +11,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,7 +50,7 @@ var shared = sync.OnceValues(func() (*Server, error) {
 })
 
 // Start returns the URL of a new database, on a server that does not sync and that
-// stops when the test binary ends. The database is dropped at the test's end.
+// stops when the test binary ends.
 func Start(t testing.TB) string {
 	t.Helper()
 	require(t, "postgres", "initdb")
@@ -90,22 +90,13 @@ func New(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// Database makes a database, dropped at the test's end if the server runs then, and
-// returns its URL.
+// Database makes a database and returns its URL. It goes with the server.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
-	name := "test" + strconv.FormatInt(time.Now().UnixNano(), 36) + strconv.Itoa(os.Getpid())
+	name := "test" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	if err := s.admin(t.Context(), "CREATE DATABASE "+name); err != nil {
 		t.Fatalf("create a database: %v", err)
 	}
-	t.Cleanup(func() {
-		if s.cmd == nil {
-			return
-		}
-		if err := s.admin(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Errorf("drop the database: %v", err)
-		}
-	})
 	return s.url(name)
 }
 
@@ -142,21 +133,26 @@ func (s *Server) stop(t testing.TB, signal syscall.Signal) {
 	if s.cmd == nil {
 		return
 	}
-	group := s.cmd.Process.Pid
 	if err := s.cmd.Process.Signal(signal); err != nil {
 		t.Errorf("stop PostgreSQL: %v", err)
 	}
 	// Killed by a signal, or not: what counts is that it is gone.
 	_ = s.cmd.Wait()
 	s.cmd = nil
-	// Its processes share a group, which is gone with the last of them.
-	for deadline := time.Now().Add(patience); syscall.Kill(-group, 0) == nil; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); s.anyProcess(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Errorf("processes of PostgreSQL are left")
-			_ = syscall.Kill(-group, syscall.SIGKILL)
-			return
+			t.Fatal("processes of a PostgreSQL that was stopped are left")
 		}
 	}
+}
+
+// anyProcess tells whether one is left: they all work in the data directory.
+func (s *Server) anyProcess() bool {
+	all, err := filepath.Glob("/proc/[0-9]*/cwd")
+	return err == nil && slices.ContainsFunc(all, func(cwd string) bool {
+		at, err := os.Readlink(cwd)
+		return err == nil && at == filepath.Join(s.dir, "data") // An error: gone, or not ours.
+	})
 }
 
 // Start starts the server that was stopped or killed, and returns once it answers.
@@ -177,10 +173,6 @@ func (s *Server) create() error {
 }
 
 func (s *Server) start() error {
-	// Of a postmaster that was killed. Its processes are gone, as stop made sure.
-	if err := os.Remove(filepath.Join(s.dir, "data", "postmaster.pid")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
