@@ -69,7 +69,8 @@ var imports = []struct {
 	},
 	{
 		"snip/cmd/snip", []string{
-			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker", "snip/queue/engine/sqlite", "snip/queue/spool",
+			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker",
+			"snip/queue", "snip/queue/engine/postgres", "snip/queue/engine/sqlite", "snip/queue/spool",
 			"github.com/caarlos0/env/v11", "github.com/lmittmann/tint", "github.com/mattn/go-isatty",
 			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra",
 		},

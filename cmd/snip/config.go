@@ -42,12 +42,14 @@ type config struct {
 	LogFormat string `env:"SNIP_LOG_FORMAT" envDefault:"auto"`
 	LogLevel  string `env:"SNIP_LOG_LEVEL" envDefault:"info"`
 
+	Database    string `env:"DATABASE_URL"`
+	Connections int    `env:"SNIP_CONNECTIONS"`
+
 	// Later versions read these. To ignore one would put data where nobody looks for it.
-	Database string `env:"DATABASE_URL"`
-	Redis    string `env:"REDIS_URL"`
-	Queue    string `env:"QUEUE_URL"`
-	Tasks    string `env:"TASKS_URL"`
-	Log      string `env:"LOG_URL"`
+	Redis string `env:"REDIS_URL"`
+	Queue string `env:"QUEUE_URL"`
+	Tasks string `env:"TASKS_URL"`
+	Log   string `env:"LOG_URL"`
 }
 
 func readConfig(environ []string, p parts) (config, error) {
@@ -62,6 +64,12 @@ func readConfig(environ []string, p parts) (config, error) {
 		c.MetricsAddr = "127.0.0.1:8081"
 		if !p.web {
 			c.MetricsAddr = "127.0.0.1:8082"
+		}
+	}
+	if c.Connections == 0 {
+		c.Connections = 4
+		if p.web {
+			c.Connections = 10
 		}
 	}
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
@@ -83,11 +91,15 @@ func named(err error) error {
 
 func (c config) check() error {
 	for name, value := range map[string]string{
-		"DATABASE_URL": c.Database, "REDIS_URL": c.Redis, "QUEUE_URL": c.Queue, "TASKS_URL": c.Tasks, "LOG_URL": c.Log,
+		"REDIS_URL": c.Redis, "QUEUE_URL": c.Queue, "TASKS_URL": c.Tasks, "LOG_URL": c.Log,
 	} {
 		if value != "" {
-			return fmt.Errorf("%s is set, but this version keeps everything in SNIP_DATA_DIR: unset it", name)
+			return fmt.Errorf("%s is set, but this version keeps everything in DATABASE_URL or SNIP_DATA_DIR: unset it", name)
 		}
+	}
+	if c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {
+		// What it is may be a secret.
+		return errors.New("DATABASE_URL must be a PostgreSQL database, such as postgres://user:password@host/database")
 	}
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
@@ -102,6 +114,9 @@ func (c config) check() error {
 	}
 	if c.DataDir == "" {
 		return errors.New("SNIP_DATA_DIR must not be empty")
+	}
+	if c.Connections < 2 {
+		return fmt.Errorf("SNIP_CONNECTIONS is %d, must be 2 or more", c.Connections)
 	}
 	if c.FineDays < 0 {
 		return fmt.Errorf("SNIP_FINE_DAYS is %d, must be a number of days, or 0 for ever", c.FineDays)

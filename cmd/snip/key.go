@@ -3,10 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
-
-	"snip/store"
 )
 
 func newKey(environ []string) *cobra.Command {
@@ -31,9 +30,9 @@ func newKey(environ []string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := store.Open(cmd.Context(), store.Config{Path: cfg.database()})
+			s, err := openLinks(cmd.Context(), cfg, nil, slog.New(slog.DiscardHandler))
 			if err != nil {
-				return &hintError{err, "set SNIP_DATA_DIR to the directory that Snip runs on"}
+				return &hintError{err, "set DATABASE_URL or SNIP_DATA_DIR to what Snip runs on"}
 			}
 			secret, err := s.CreateAdminKey(cmd.Context(), label)
 			if err := errors.Join(err, s.Close()); err != nil {

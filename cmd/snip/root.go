@@ -39,6 +39,8 @@ files.`,
 		newLinks(environ),
 		newStats(environ),
 		newRebuild(environ),
+		newMigrate(environ),
+		newBackup(environ),
 		newKey(environ),
 		&cobra.Command{
 			Use:   "version",

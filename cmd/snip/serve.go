@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"snip/queue/engine/sqlite"
 	"snip/queue/spool"
 	"snip/store"
 	"snip/visitor"
@@ -65,6 +63,9 @@ func serve(ctx context.Context, cfg config, p parts, log *slog.Logger) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if err := firstKey(ctx, s.links, log); err != nil {
+		return err
+	}
 	ops.store = s.links
 	countMetrics(ops.registry, s.count)
 
@@ -99,41 +100,6 @@ func serve(ctx context.Context, cfg config, p parts, log *slog.Logger) (err erro
 	}
 	return err
 }
-
-// stores is what web and worker stand on.
-type stores struct {
-	links *store.Store
-	log   *sqlite.Engine
-	count *worker.Count
-}
-
-func openStores(ctx context.Context, cfg config, visitors net.Listener, log *slog.Logger) (*stores, error) {
-	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return nil, &hintError{fmt.Errorf("data directory: %w", err), "set SNIP_DATA_DIR to a directory that can be written"}
-	}
-	links, err := store.Open(ctx, store.Config{Path: cfg.database(), Rules: rules(cfg, visitors), Logger: log})
-	if err != nil {
-		return nil, err
-	}
-	engine, err := sqlite.Open(ctx, sqlite.Config{Path: cfg.logFile(), Logger: log})
-	if err != nil {
-		return nil, errors.Join(err, links.Close())
-	}
-	s := &stores{links: links, log: engine}
-	s.count, err = worker.NewCount(worker.CountConfig{
-		Store: links, Engine: engine, Roster: engine, Topic: worker.ClicksTopic(int64(cfg.ClicksBytes)),
-		Session: cfg.Session, Drain: cfg.Drain, Logger: log,
-	})
-	if err == nil {
-		err = firstKey(ctx, links, log)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-func (s *stores) close() error { return errors.Join(s.log.Close(), s.links.Close()) }
 
 // firstKey makes the first admin key, whichever process comes first, and shows it
 // the one time that it is known.
