@@ -32,6 +32,8 @@ func tables() []table {
 		{"unknown_hits", 2, []string{"slot", "code_id", "hits"}, false},
 		{"inbox_positions", 4, []string{"consumer", "generation", "topic", "partition", "position", "moved_at"}, false},
 		{"inbox_segments", 3, []string{"consumer", "generation", "segment", "next", "seen_at"}, false},
+		{"outbox", 1, []string{"id", "topic", "partition", "segment", "number", "message"}, true},
+		{"outbox_leases", 1, []string{"topic", "holder", "beats"}, false},
 	}
 }
 

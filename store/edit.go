@@ -6,10 +6,11 @@ import (
 	"errors"
 
 	"snip"
+	"snip/event"
 )
 
 // EditLink changes what is not nil in e, all of it or nothing. With a new code the
-// link keeps what was counted for it.
+// link keeps what was counted for it. The change is told to topic "links".
 func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (snip.Link, error) {
 	if err := e.Check(s.rules); err != nil {
 		return snip.Link{}, err
@@ -23,7 +24,7 @@ func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sni
 		expires = expiryColumn(*e.ExpiresAt)
 	}
 	var l snip.Link
-	err := s.write(ctx, func(ctx context.Context, tx session) error {
+	err := s.change(ctx, func(ctx context.Context, tx session) error {
 		var err error
 		l, err = scanLink(tx.QueryRowContext(ctx, `
 			UPDATE links SET
@@ -40,8 +41,14 @@ func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sni
 			return notFound(code)
 		case s.db.taken(err):
 			return conflict(*e.Code)
+		case err != nil:
+			return err
 		}
-		return err
+		c := event.LinkChange{Link: l.ID, Change: event.Edited, Codes: []string{l.Code}}
+		if l.Code != code {
+			c.Codes = append(c.Codes, code)
+		}
+		return s.tell(ctx, tx, now, c)
 	})
 	if err != nil {
 		return snip.Link{}, s.failed("edit link", err)
@@ -50,9 +57,10 @@ func (s *Store) EditLink(ctx context.Context, code string, e snip.LinkEdit) (sni
 }
 
 // DeleteLink removes a link and all that was counted for it. Clicks on it that are
-// still under way will count for nothing, also if its code is given out again.
+// still under way will count for nothing, also if its code is given out again. The
+// change is told to topic "links".
 func (s *Store) DeleteLink(ctx context.Context, code string) error {
-	err := s.write(ctx, func(ctx context.Context, tx session) error {
+	err := s.change(ctx, func(ctx context.Context, tx session) error {
 		var id int64
 		err := tx.QueryRowContext(ctx,
 			`DELETE FROM links WHERE domain = $1 AND code = $2 RETURNING id`, ownDomain, code).Scan(&id)
@@ -62,7 +70,10 @@ func (s *Store) DeleteLink(ctx context.Context, code string) error {
 		if err != nil {
 			return err
 		}
-		return removeCounts(ctx, tx, id)
+		if err := removeCounts(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, s.now(), event.LinkChange{Link: id, Change: event.Deleted, Codes: []string{code}})
 	})
 	return s.failed("delete link", err)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"snip"
+	"snip/event"
 )
 
 // ownDomain is the instance's own, the only one so far.
@@ -38,7 +39,8 @@ func expiryColumn(t time.Time) sql.NullInt64 {
 }
 
 // CreateLink keeps a new link. Of several at once that ask for one code, one gets
-// it and the others get snip.Conflict.
+// it and the others get snip.Conflict. The change is told to topic "links": somebody may
+// remember that no link had the code.
 func (s *Store) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, error) {
 	now := s.now()
 	n.ExpiresAt = n.ExpiresAt.Truncate(time.Microsecond)
@@ -46,29 +48,37 @@ func (s *Store) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, erro
 		return snip.Link{}, err
 	}
 	var l snip.Link
-	err := s.write(ctx, func(ctx context.Context, tx session) error {
+	err := s.change(ctx, func(ctx context.Context, tx session) error {
 		var err error
-		if n.Code != "" {
-			l, err = insertLink(ctx, tx, n.Code, n, now)
-			if errors.Is(err, sql.ErrNoRows) {
-				return conflict(n.Code)
-			}
+		if l, err = s.insertNew(ctx, tx, n, now); err != nil {
 			return err
 		}
-		// With 7 characters even the second attempt is rare.
-		const attempts = 10
-		for range attempts {
-			l, err = insertLink(ctx, tx, s.newCode(), n, now)
-			if !errors.Is(err, sql.ErrNoRows) {
-				return err
-			}
-		}
-		return fmt.Errorf("no free code in %d attempts", attempts)
+		return s.tell(ctx, tx, now, event.LinkChange{Link: l.ID, Change: event.Created, Codes: []string{l.Code}})
 	})
 	if err != nil {
 		return snip.Link{}, s.failed("create link", err)
 	}
 	return l, nil
+}
+
+// insertNew inserts a link, with a code that is made up if it comes without one.
+func (s *Store) insertNew(ctx context.Context, tx session, n snip.NewLink, now time.Time) (snip.Link, error) {
+	if n.Code != "" {
+		l, err := insertLink(ctx, tx, n.Code, n, now)
+		if errors.Is(err, sql.ErrNoRows) {
+			return snip.Link{}, conflict(n.Code)
+		}
+		return l, err
+	}
+	// With 7 characters even the second attempt is rare.
+	const attempts = 10
+	for range attempts {
+		l, err := insertLink(ctx, tx, s.newCode(), n, now)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return l, err
+		}
+	}
+	return snip.Link{}, fmt.Errorf("no free code in %d attempts", attempts)
 }
 
 // insertLink returns sql.ErrNoRows if the code is taken.

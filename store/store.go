@@ -21,6 +21,8 @@ import (
 
 	"snip"
 	"snip/internal/sqlitefile"
+	"snip/queue"
+	"snip/queue/outbox"
 )
 
 // Config describes a store. Path or URL must be set, and nothing else.
@@ -32,6 +34,9 @@ type Config struct {
 	URL string
 	// Connections bounds those to PostgreSQL. Default: 10.
 	Connections int
+	// OutboxRows bounds the changes of links that are not in topic "links" yet. At the
+	// bound a change is refused with snip.Unavailable. Default: 1,000,000.
+	OutboxRows int64
 	// Rules say which targets links may have.
 	Rules snip.Rules
 	// NewCode makes up the codes of links that come without one.
@@ -49,6 +54,7 @@ type Store struct {
 	rules   snip.Rules
 	newCode func() string
 	clock   func() time.Time
+	outbox  *outbox.Outbox
 	closed  atomic.Bool
 }
 
@@ -67,6 +73,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("store: Rules: %w", err)
 	}
 	s := &Store{rules: cfg.Rules, newCode: cfg.NewCode, clock: cfg.Now}
+	var err error
+	if s.outbox, err = newOutbox(cfg.OutboxRows); err != nil {
+		return nil, fmt.Errorf("store: OutboxRows: %w", err)
+	}
 	if s.newCode == nil {
 		s.newCode = snip.RandomCode
 	}
@@ -130,6 +140,8 @@ func (s *Store) failed(operation string, err error) error {
 	case s.closed.Load():
 		message = "The server is stopping. Try again in a moment."
 	case message != "":
+	case errors.Is(err, queue.ErrFull):
+		message = tooMany
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		message = noAnswer
 	default:
@@ -143,4 +155,5 @@ const (
 	diskFull = "The disk of the database is full. Nothing was kept."
 	noAnswer = "The database did not answer in time. Try again in a moment."
 	away     = "The database cannot be reached. Try again in a moment."
+	tooMany  = "Too many changes of links have not reached all servers yet. Nothing was kept. Try again in a moment."
 )
