@@ -56,6 +56,9 @@ func TestAlertsAreGiven(t *testing.T) {
 		if !strings.Contains(readRoot(t, "test/testdata/alerts.yaml"), `"`+a.Alert+`"`) {
 			t.Errorf("no scenario gives alert %s", a.Alert)
 		}
+		if row := "| `" + a.Alert + "` | " + a.Labels["severity"] + " |"; !strings.Contains(readRoot(t, "docs/operations.md"), row) {
+			t.Errorf("docs/operations.md has no row %s", row)
+		}
 		if s := a.Labels["severity"]; s != "warning" && s != "critical" {
 			t.Errorf("%s has severity %q", a.Alert, s)
 		}
