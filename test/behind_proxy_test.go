@@ -1,6 +1,7 @@
 package test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -197,51 +198,54 @@ func get(client *http.Client, code string) string {
 	return resp.Status
 }
 
-// restartsTurnNobodyAway: one web after the other stops, comes back, and is killed.
+// restartsTurnNobodyAway: each web stops and comes back at once, and then is killed.
 func (f *fleet) restartsTurnNobodyAway() {
-	const visitors = 4
-	f.mustShorten(f.proxy.client("127.0.0.1", true), "restart", "https://example.com/restart")
-	stop, answers := make(chan struct{}), make(chan string, 1<<20)
+	redirects := f.visitDuring("stops", func(i int) { f.webs[i].stop() })
+	if got := readStats(f.t, f.webs[0], f.key, "stops").Clicks; got != redirects {
+		f.t.Errorf("%d clicks counted of %d redirects", got, redirects)
+	}
+	// What a kill cut off the proxy asked again.
+	redirects = f.visitDuring("kills", func(i int) { f.webs[i].kill() })
+	most := redirects + int64(len(f.webs)*visitors)
+	if got := readStats(f.t, f.webs[0], f.key, "kills").Clicks; got < redirects || got > most {
+		f.t.Errorf("%d clicks counted of %d redirects, want up to %d", got, redirects, most)
+	}
+}
+
+// visitDuring ends one web after the other and starts it again, while visitors follow a
+// link. It returns how often they were redirected, when all clicks are counted.
+func (f *fleet) visitDuring(code string, end func(web int)) (redirects int64) {
+	f.t.Helper()
+	f.mustShorten(f.proxy.client("127.0.0.1", true), code, "https://example.com/")
+	ctx, stop := context.WithCancel(f.t.Context())
+	defer stop()
+	var mu sync.Mutex // Protects answers.
+	answers := map[string]int64{}
 	var crowd sync.WaitGroup
 	for i := range visitors {
 		client := f.proxy.client("127.0.0.1", i%2 == 0)
 		crowd.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				answers <- get(client, "restart")
+			for ctx.Err() == nil {
+				answer := get(client, code)
+				mu.Lock()
+				answers[answer]++
+				mu.Unlock()
 			}
 		})
 	}
 	for i := range f.webs {
-		f.webs[i].stop()
+		end(i)
 		f.startWeb(i)
 	}
-	for i := range f.webs {
-		f.webs[i].kill()
-		f.startWeb(i)
-	}
-	close(stop)
+	stop()
 	crowd.Wait()
-	close(answers)
-	statuses := map[string]int64{}
-	for a := range answers {
-		statuses[a]++
-	}
-	redirects := statuses[redirected]
-	if len(statuses) != 1 || redirects == 0 {
-		f.t.Errorf("during restarts visitors got %v, want 307 alone", statuses)
+	if redirects = answers[redirected]; len(answers) != 1 || redirects == 0 {
+		f.t.Errorf("in the test of %s visitors got %v, want %s alone", code, answers, redirected)
 	}
 	for _, web := range f.webs {
 		caughtUp(f.t, web)
 	}
-	// Of two kills each may have cut what every visitor asked, and the proxy asked again.
-	if got := readStats(f.t, f.webs[0], f.key, "restart").Clicks; got < redirects || got > redirects+2*visitors {
-		f.t.Errorf("%d clicks counted of %d redirects", got, redirects)
-	}
+	return redirects
 }
 
 // allComeBack: as soon as there is a web again visitors are served, however long there
