@@ -8,8 +8,11 @@ import (
 	"strconv"
 	"testing"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // The driver, under the name "pgx".
+
 	"snip/event"
 	"snip/queue"
+	"snip/queue/engine/postgres"
 	"snip/queue/engine/sqlite"
 )
 
@@ -47,7 +50,30 @@ type counted struct {
 func readBooks(t *testing.T, dir string) books {
 	t.Helper()
 	b := books{links: readAccounts(t, filepath.Join(dir, "snip.db"))}
-	b.readEvents(t, filepath.Join(dir, "log.db"))
+	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(dir, "log.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	b.readEvents(t, engine)
+	return b
+}
+
+// readServerBooks reads those of a PostgreSQL database.
+func readServerBooks(t *testing.T, url string) books {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	b := books{links: queryAccounts(t, db)}
+	engine, err := postgres.Open(t.Context(), postgres.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	b.readEvents(t, engine)
 	return b
 }
 
@@ -58,6 +84,11 @@ func readAccounts(t *testing.T, path string) map[string]account {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	return queryAccounts(t, db)
+}
+
+func queryAccounts(t *testing.T, db *sql.DB) map[string]account {
+	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `
 		SELECT l.id, l.code, l.clicks, l.human_clicks, coalesce(sum(t.clicks), 0), coalesce(sum(t.human_clicks), 0)
 		FROM links l LEFT JOIN rollups t ON t.link_id = l.id AND t.generation = 0 GROUP BY l.id`)
@@ -88,13 +119,8 @@ func readAccounts(t *testing.T, path string) map[string]account {
 	return accounts
 }
 
-func (b *books) readEvents(t *testing.T, path string) {
+func (b *books) readEvents(t *testing.T, engine queue.LogEngine) {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
 	clicks, err := event.NewClicks()
 	if err != nil {
 		t.Fatal(err)
