@@ -210,5 +210,20 @@ func (c *cache) invalidate(code string) {
 	c.unknown.Invalidate(code)
 }
 
+// doubtAll has every code asked for again. What was found is kept for as long as no
+// answer comes.
+func (c *cache) doubtAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for code, f := range c.flights {
+		f.changed = true
+		delete(c.flights, code)
+	}
+	for e := range c.found.Values() {
+		e.until.Store(0)
+	}
+	c.unknown.InvalidateAll()
+}
+
 // close waits for the questions that are still open.
 func (c *cache) close() { c.wait.Wait() }
