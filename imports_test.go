@@ -47,10 +47,10 @@ var imports = []struct {
 	},
 	{
 		"snip/store", []string{
-			"snip", "snip/rollup", "snip/internal/sqlitefile", "modernc.org/sqlite/...", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...",
-			"github.com/pressly/goose/v3",
+			"snip", "snip/event", "snip/rollup", "snip/queue", "snip/queue/outbox", "snip/internal/sqlitefile",
+			"modernc.org/sqlite/...", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...", "github.com/pressly/goose/v3",
 		},
-		"links are kept without a word about queues: their only meeting point is a transaction",
+		"links and queues meet in a transaction only: a change is told to the outbox, and no engine is known here",
 	},
 	{
 		"snip/web", []string{
@@ -70,7 +70,7 @@ var imports = []struct {
 	{
 		"snip/cmd/snip", []string{
 			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker",
-			"snip/queue", "snip/queue/engine/postgres", "snip/queue/engine/sqlite", "snip/queue/spool",
+			"snip/queue", "snip/queue/engine/postgres", "snip/queue/engine/sqlite", "snip/queue/outbox", "snip/queue/spool",
 			"github.com/caarlos0/env/v11", "github.com/lmittmann/tint", "github.com/mattn/go-isatty",
 			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra",
 		},
@@ -82,6 +82,10 @@ var imports = []struct {
 	},
 	{
 		"snip/queue/inbox", []string{"snip/queue"},
+		"SQL enters as *sql.Tx, so that it works with any driver",
+	},
+	{
+		"snip/queue/outbox", []string{"snip/queue"},
 		"SQL enters as *sql.Tx, so that it works with any driver",
 	},
 	{

@@ -36,6 +36,7 @@ type config struct {
 	SpoolSegmentBytes size          `env:"SNIP_SPOOL_SEGMENT_BYTES" envDefault:"4MB"`
 	SpoolSync         time.Duration `env:"SNIP_SPOOL_SYNC" envDefault:"1s"`
 	ClicksBytes       size          `env:"SNIP_CLICKS_BYTES" envDefault:"4GB"`
+	OutboxRows        int64         `env:"SNIP_OUTBOX_ROWS" envDefault:"1000000"`
 	Session           time.Duration `env:"SNIP_SESSION" envDefault:"5s"`
 	Drain             time.Duration `env:"SNIP_DRAIN" envDefault:"10s"`
 
@@ -117,6 +118,9 @@ func (c config) check() error {
 	}
 	if c.Connections < 2 {
 		return fmt.Errorf("SNIP_CONNECTIONS is %d, must be 2 or more", c.Connections)
+	}
+	if c.OutboxRows < 1 {
+		return fmt.Errorf("SNIP_OUTBOX_ROWS is %d, must be 1 or more", c.OutboxRows)
 	}
 	if c.FineDays < 0 {
 		return fmt.Errorf("SNIP_FINE_DAYS is %d, must be a number of days, or 0 for ever", c.FineDays)

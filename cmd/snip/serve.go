@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"snip/queue"
 	"snip/queue/spool"
 	"snip/store"
 	"snip/visitor"
@@ -78,7 +79,7 @@ func serve(ctx context.Context, cfg config, p parts, log *slog.Logger) (err erro
 		stops = append(stops, stop...)
 	}
 	if p.worker {
-		stops = append(stops, startWorker(ctx, cfg, s.count, fail))
+		stops = append(stops, startWorker(ctx, cfg, s, log, fail))
 	}
 
 	// What was read to get ready took more memory than what is left of it.
@@ -136,6 +137,10 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 	if err != nil {
 		return nil, errors.Join(err, clicks.Close())
 	}
+	stopChanges, err := startChanges(ctx, s, site, registry, log, fail)
+	if err != nil {
+		return nil, errors.Join(err, clicks.Close())
+	}
 	server := &http.Server{
 		Handler:           site.Handler(),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -162,7 +167,7 @@ func startWeb(ctx context.Context, cfg config, s *stores, visitors net.Listener,
 		if err := server.Shutdown(limit); err != nil {
 			_ = server.Close() // Who is still connected after the limit is cut.
 		}
-		err := errors.Join(served(), reported()) // What visitors asked for last is reported, too.
+		err := errors.Join(served(), reported(), stopChanges()) // What visitors asked for last is reported, too.
 		site.Close()
 		return err
 	}
@@ -200,12 +205,13 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 	return site, shipper, shipper.Refresh(ctx)
 }
 
-func startWorker(ctx context.Context, cfg config, count *worker.Count, fail context.CancelCauseFunc) func() error {
-	counted := start(ctx, fail, count.Run)
+func startWorker(ctx context.Context, cfg config, s *stores, log *slog.Logger, fail context.CancelCauseFunc) func() error {
+	counted := start(ctx, fail, s.count.Run)
 	retained := start(ctx, fail, func(ctx context.Context) error {
-		return count.Retain(ctx, worker.Retention{FineDays: cfg.FineDays, Zone: cfg.TimeZone.Location})
+		return s.count.Retain(ctx, worker.Retention{FineDays: cfg.FineDays, Zone: cfg.TimeZone.Location})
 	})
-	return func() error { return errors.Join(retained(), counted()) }
+	trimmed := start(ctx, fail, queue.Retention{Engine: s.log, Topic: store.LinksTopic().Name, Logger: log}.Run)
+	return func() error { return errors.Join(retained(), trimmed(), counted()) }
 }
 
 // start runs one part of the process apart from the context that stops it: the

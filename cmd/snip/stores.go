@@ -56,7 +56,7 @@ func openStores(ctx context.Context, cfg config, visitors net.Listener, log *slo
 
 // openLinks opens the store of links, in DATABASE_URL or else in the data directory.
 func openLinks(ctx context.Context, cfg config, visitors net.Listener, log *slog.Logger) (*store.Store, error) {
-	where := store.Config{Rules: rules(cfg, visitors), Logger: log}
+	where := store.Config{OutboxRows: cfg.OutboxRows, Rules: rules(cfg, visitors), Logger: log}
 	if cfg.Database == "" {
 		where.Path = cfg.database()
 		return store.Open(ctx, where)
