@@ -216,6 +216,55 @@ func TestStatsAreOfOneMoment(t *testing.T) {
 	wg.Wait()
 }
 
+// TestCountersAtOnce: many count for the same links, in whichever order their clicks
+// come, while links are made, deleted and compacted. Nobody waits for another for ever,
+// and every click is counted once.
+func TestCountersAtOnce(t *testing.T) {
+	s := open(t, store.Config{})
+	var links []snip.Link
+	for i := range 20 {
+		links = append(links, create(t, s, snip.NewLink{Code: fmt.Sprint("c", i)}))
+	}
+	gone := create(t, s, snip.NewLink{Code: "gone"})
+	const counters, batches, size = 6, 15, 200
+	var wg sync.WaitGroup
+	for n := range counters {
+		wg.Go(func() {
+			for i := range batches {
+				batch := someClicks(size+n*batches+i, append(links, gone)...)
+				if err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return s.CountClicks(ctx, tx, 0, batch) }); err != nil {
+					t.Errorf("CountClicks: %v", err)
+				}
+			}
+		})
+	}
+	wg.Go(func() { compact(t, s, time.UTC, noon) })
+	wg.Go(func() {
+		if err := s.DeleteLink(t.Context(), "gone"); err != nil {
+			t.Errorf("DeleteLink: %v", err)
+		}
+	})
+	wg.Wait()
+	want := map[int64]int64{}
+	for n := range counters {
+		for i := range batches {
+			for _, c := range someClicks(size+n*batches+i, append(links, gone)...) {
+				want[c.Link]++
+			}
+		}
+	}
+	var all int64
+	for _, l := range links {
+		all += want[l.ID]
+		if got := look(t, s, time.UTC, snip.StepDay, l.Code).Stats[l.Code]; got.Clicks != want[l.ID] {
+			t.Errorf("%q has %d clicks, want %d", l.Code, got.Clicks, want[l.ID])
+		}
+	}
+	if got := look(t, s, time.UTC, snip.StepDay).Stats[""]; got.Clicks != all {
+		t.Errorf("all links have %d clicks, want %d", got.Clicks, all)
+	}
+}
+
 // BenchmarkCountClicks counts one click on each of 1000 links.
 func BenchmarkCountClicks(b *testing.B) {
 	s := open(b, store.Config{})

@@ -1,47 +1,33 @@
 package store_test
 
 import (
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
 	"os"
-	"strings"
+	"sync"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-
+	"snip/internal/postgrestest"
 	"snip/store"
 )
 
-// serverURL names a variable: the PostgreSQL server on which the tests of this package
-// keep their stores, instead of in files.
-const serverURL = "SNIP_TEST_POSTGRES"
+// onPostgres tells that the tests of this package keep their stores on a PostgreSQL
+// server, instead of in files. Those that are about a file are then left out by whoever
+// runs them: see scripts/test.
+func onPostgres() bool { return os.Getenv("SNIP_TEST_POSTGRES") != "" }
+
+// databases are those that stand for the paths of files.
+var databases sync.Map
 
 // onServer turns a path into a database of the server, the same for the same path.
 func onServer(t testing.TB, cfg store.Config) store.Config {
 	t.Helper()
-	server := os.Getenv(serverURL)
-	if server == "" || cfg.URL != "" {
+	if !onPostgres() || cfg.URL != "" {
 		return cfg
 	}
-	sum := sha256.Sum256([]byte(cfg.Path))
-	name := "t" + hex.EncodeToString(sum[:8])
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var there bool
-	if err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil {
-		t.Fatal(err)
-	}
+	at, there := databases.Load(cfg.Path)
 	if !there {
-		if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
-			t.Fatal(err)
-		}
+		at = postgrestest.Start(t)
+		databases.Store(cfg.Path, at)
 	}
-	cfg.Path, cfg.URL = "", strings.Replace(server, "/postgres", "/"+name, 1)
+	cfg.Path, cfg.URL = "", at.(string)
 	return cfg
 }
-
-func onPostgres() bool { return os.Getenv(serverURL) != "" }
