@@ -8,7 +8,7 @@
 //	go run . shipper    # notes made into events against the redirects that make them
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
-// To weigh takes some minutes and 3 GB of disk for a while.
+// To weigh takes a quarter of an hour, and up to 1 GB of disk.
 package main
 
 import (
