@@ -41,6 +41,7 @@ files.`,
 		newRebuild(environ),
 		newMigrate(environ),
 		newBackup(environ),
+		newCopy(environ),
 		newKey(environ),
 		&cobra.Command{
 			Use:   "version",

@@ -18,14 +18,15 @@ func (e *Engine) Declare(ctx context.Context, c queue.TopicConfig) (queue.TopicI
 	if err != nil {
 		return queue.TopicID{}, err
 	}
-	id, err := e.declare(ctx, c)
+	id, err := e.declareAs(ctx, queue.NewTopicID(), c)
 	if err != nil {
 		return queue.TopicID{}, fmt.Errorf("declare topic %q: %w", c.Name, err)
 	}
 	return id, nil
 }
 
-func (e *Engine) declare(ctx context.Context, c queue.TopicConfig) (queue.TopicID, error) {
+// declareAs gives a topic that is made the ID, and returns that which it has.
+func (e *Engine) declareAs(ctx context.Context, id queue.TopicID, c queue.TopicConfig) (queue.TopicID, error) {
 	// Mostly it is there, as it shall be: then nothing is written.
 	t, err := e.findTopic(ctx, c.Name)
 	if err == nil && t.partitions == c.Partitions && t.maxBytes == c.MaxBytes {
@@ -34,7 +35,6 @@ func (e *Engine) declare(ctx context.Context, c queue.TopicConfig) (queue.TopicI
 	if err != nil && !errors.Is(err, queue.ErrNotFound) {
 		return queue.TopicID{}, err
 	}
-	id := queue.NewTopicID()
 	made, err := collect(ctx, e, pgx.RowTo[[]byte], `
 		WITH topic AS (
 			INSERT INTO queue.topics AS t (name, id, partitions, max_bytes) VALUES ($1, $2, $3, $4)

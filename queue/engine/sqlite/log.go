@@ -56,12 +56,16 @@ func declare(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicI
 
 func create(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicID, error) {
 	id := queue.NewTopicID()
+	return id, insertTopic(ctx, tx, id, c)
+}
+
+func insertTopic(ctx context.Context, tx *sql.Tx, id queue.TopicID, c queue.TopicConfig) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO topics (name, id, partitions, max_bytes) VALUES ($1, $2, $3, $4)",
 		c.Name, id[:], c.Partitions, c.MaxBytes)
 	for p := 0; p < c.Partitions && err == nil; p++ {
 		_, err = tx.ExecContext(ctx, "INSERT INTO partitions (topic, partition) VALUES ($1, $2)", c.Name, p)
 	}
-	return id, err
+	return err
 }
 
 type topic struct {
@@ -135,14 +139,7 @@ func (e *Engine) append(ctx context.Context, tx *sql.Tx, name string, p int, b q
 	if at.bytes+int64(len(frames)) > at.maxBytes {
 		return &queue.FullError{Subject: fmt.Sprintf("topic %q", name), RetryAfter: 5 * time.Second}
 	}
-	var earliest sql.NullInt64
-	if t := b.Earliest(); !t.IsZero() {
-		earliest = sql.NullInt64{Int64: t.UnixNano(), Valid: true}
-	}
-	_, err = tx.ExecContext(ctx, `
-		INSERT INTO entries (part, base, mark, count, segment, first, earliest, frames)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		at.part, at.appended, rand.Uint32(), len(b.Messages), b.Segment[:], int64(b.First), earliest, frames)
+	err = insertEntry(ctx, tx, at.part, at.appended, rand.Uint32(), b, frames)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "UPDATE partitions SET appended = appended + $2 WHERE part = $1", at.part, len(b.Messages))
 	}
@@ -153,6 +150,18 @@ func (e *Engine) append(ctx context.Context, tx *sql.Tx, name string, p int, b q
 		return fmt.Errorf("topic %q: append: %w", name, err)
 	}
 	return nil
+}
+
+func insertEntry(ctx context.Context, tx *sql.Tx, part, base int64, mark uint32, b queue.Batch, frames []byte) error {
+	var earliest sql.NullInt64
+	if t := b.Earliest(); !t.IsZero() {
+		earliest = sql.NullInt64{Int64: t.UnixNano(), Valid: true}
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO entries (part, base, mark, count, segment, first, earliest, frames)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		part, base, mark, len(b.Messages), b.Segment[:], int64(b.First), earliest, frames)
+	return err
 }
 
 // sequence checks that the batch is the next of its segment, and makes the one
