@@ -112,7 +112,7 @@ func numberLinks(ctx context.Context, s *store.Store, n int) error {
 func printWeights(ctx context.Context, db *sql.DB, clicks int) error {
 	rows, err := db.QueryContext(ctx, `
 		SELECT d.name, s.tbl_name, d.pgsize FROM dbstat d JOIN sqlite_schema s ON s.name = d.name
-		WHERE aggregate = TRUE AND d.pgsize > $1 ORDER BY s.tbl_name, s.type DESC`, clicks/10)
+		WHERE aggregate = TRUE AND d.pgsize > $1 ORDER BY s.tbl_name, s.type DESC`, max(clicks/10, 4096))
 	if err != nil {
 		return err
 	}
