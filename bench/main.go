@@ -4,7 +4,7 @@
 //
 //	go run . redirect   # Snip's redirects against a handler that answers a constant 307
 //	go run . count      # counted clicks against one committed UPDATE per click;
-//	                    # with -postgres URL on a server instead of in files
+//	                    # both with -postgres URL on a server: see -help
 //	go run . shipper    # notes made into events against the redirects that make them
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
@@ -25,7 +25,7 @@ import (
 func main() {
 	rounds := flag.Int("rounds", 5, "how often each is measured")
 	length := flag.Duration("time", 4*time.Second, "how long one measurement takes")
-	server := flag.String("postgres", "", "URL of a server on which databases may be made, to count there")
+	server := flag.String("postgres", "", "URL of a server on which databases may be made, to count there, and to redirect there against files")
 	clicks := flag.Int("clicks", 1_000_000, "how many are weighed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -40,7 +40,7 @@ func run(ctx context.Context, name string, rounds int, length time.Duration, cli
 	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	switch name {
 	case "redirect":
-		return redirect(ctx, rounds, length)
+		return redirect(ctx, rounds, length, server)
 	case "count":
 		return count(ctx, rounds, length, server)
 	case "shipper":

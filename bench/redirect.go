@@ -22,7 +22,7 @@ const connections = 32
 
 // redirect measures a cached link of the real program, clicks noted and counted,
 // against a bare handler. Both are processes of their own; this one is the load.
-func redirect(ctx context.Context, rounds int, length time.Duration) error {
+func redirect(ctx context.Context, rounds int, length time.Duration, server string) error {
 	if addr := os.Getenv("BENCH_BARE"); addr != "" {
 		return bare(ctx, addr)
 	}
@@ -31,11 +31,17 @@ func redirect(ctx context.Context, rounds int, length time.Duration) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := build(ctx, dir); err != nil {
+		return err
+	}
 	snip, stopSnip, err := startSnip(ctx, dir)
 	if err != nil {
 		return err
 	}
 	defer stopSnip()
+	if server != "" {
+		return redirectOnServer(ctx, rounds, length, dir, snip, server)
+	}
 	reference, stopBare, err := startBare(ctx)
 	if err != nil {
 		return err
@@ -46,13 +52,35 @@ func redirect(ctx context.Context, rounds int, length time.Duration) error {
 		&contestant{name: "bare net/http, a constant 307", measure: load(reference + "/bench")})
 }
 
-func startSnip(ctx context.Context, dir string) (url string, stop func(), err error) {
-	binary := filepath.Join(dir, "snip")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/snip")
+// redirectOnServer measures a program on PostgreSQL beside the one on files.
+func redirectOnServer(ctx context.Context, rounds int, length time.Duration, dir, onFiles, server string) (err error) {
+	at, drop, err := newDatabase(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	onServer, stop, err := startSnip(ctx, dir, "DATABASE_URL="+at, "SNIP_DATA_DIR="+filepath.Join(dir, "spool"))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return compare(ctx, rounds, length,
+		&contestant{name: "snip on PostgreSQL", measure: load(onServer + "/bench")},
+		&contestant{name: "snip on files", measure: load(onFiles + "/bench")})
+}
+
+func build(ctx context.Context, dir string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "snip"), "./cmd/snip")
 	build.Dir = ".." // The product's module: its dependencies are not this one's.
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", nil, fmt.Errorf("build: %w\n%s", err, out)
+		return fmt.Errorf("build: %w\n%s", err, out)
 	}
+	return nil
+}
+
+// startSnip starts the program that was built in a directory.
+func startSnip(ctx context.Context, dir string, env ...string) (url string, stop func(), err error) {
+	binary := filepath.Join(dir, "snip")
 	addr, err := freeAddr()
 	if err != nil {
 		return "", nil, err
@@ -60,6 +88,7 @@ func startSnip(ctx context.Context, dir string) (url string, stop func(), err er
 	cmd := exec.CommandContext(ctx, binary)
 	cmd.Env = append(os.Environ(), "SNIP_DATA_DIR="+filepath.Join(dir, "data"), "SNIP_ADDR="+addr,
 		"SNIP_METRICS_ADDR=127.0.0.1:0", "SNIP_LOG_LEVEL=error")
+	cmd.Env = append(cmd.Env, env...)
 	if stop, err = start(cmd, addr); err != nil {
 		return "", nil, err
 	}
