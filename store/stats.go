@@ -105,6 +105,19 @@ func instant(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
+// What is shown of a link in some time. With their order, SQLite goes by the link and
+// not through all that was in that time.
+const (
+	linkRollups = `
+		SELECT slot, seconds, clicks, human_clicks, facts FROM rollups
+		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3
+		ORDER BY slot, seconds`
+	linkTotals = `
+		SELECT slot, seconds, clicks, human_clicks FROM rollups
+		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3
+		ORDER BY slot, seconds`
+)
+
 // tally adds up what a question asks for.
 type tally struct {
 	span, earlier span
@@ -140,10 +153,7 @@ func (t *tally) read(ctx context.Context, tx session, link int64) error {
 	}
 	t.before.Add(before)
 	t.coarse = max(t.coarse, coarse)
-	rows, err := tx.QueryContext(ctx, `
-		SELECT slot, seconds, clicks, human_clicks, facts FROM rollups
-		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3
-		ORDER BY slot`, link, t.span.start-longest, t.span.end)
+	rows, err := tx.QueryContext(ctx, linkRollups, link, t.span.start-longest, t.span.end)
 	if err != nil {
 		return err
 	}
@@ -188,10 +198,7 @@ func (t *tally) add(slot, seconds int64, c snip.Counts) {
 // readTotal adds up what was counted for a link in a span. If compacted days lie on
 // the edges of it, coarse is the end of the last one.
 func readTotal(ctx context.Context, tx session, link int64, in span) (total snip.Counts, coarse int64, err error) {
-	rows, err := tx.QueryContext(ctx, `
-		SELECT slot, seconds, clicks, human_clicks FROM rollups
-		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3`,
-		link, in.start-longest, in.end)
+	rows, err := tx.QueryContext(ctx, linkTotals, link, in.start-longest, in.end)
 	if err != nil {
 		return total, 0, err
 	}
