@@ -28,7 +28,11 @@ type ForwarderConfig struct {
 	Topic  queue.TopicConfig // Declared before anything is sent; of the outbox's name and partitions.
 
 	Lease time.Duration // How long a silent forwarder is waited for. At least 100 ms. Default: 2 s.
-	Poll  time.Duration // How often to look for what other processes wrote, about. Default: 200 ms.
+
+	// Poll is how often to look, about, for what was written by processes that died, or
+	// that have no forwarder. A look that finds nothing costs some 0.4 ms of processor
+	// time on SQLite, most of it the waking up. Default: 400 ms.
+	Poll time.Duration
 
 	Logger *slog.Logger // Default: none.
 }
@@ -73,7 +77,7 @@ func NewForwarder(cfg ForwarderConfig) (*Forwarder, error) {
 		return nil, fmt.Errorf("outbox: forwarder: Poll is %s, must not be negative", cfg.Poll)
 	}
 	if cfg.Poll == 0 {
-		cfg.Poll = 200 * time.Millisecond
+		cfg.Poll = 400 * time.Millisecond
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -96,12 +100,17 @@ func (f *Forwarder) Run(ctx context.Context) error {
 		// Asked for first, so that what is committed from here on is not missed.
 		woken := f.cfg.Outbox.woken()
 		wait := f.cfg.Poll
-		if err := r.forward(ctx); err == nil {
+		idle, err := r.forward(ctx)
+		switch {
+		case err == nil:
 			if failures > 0 {
 				f.log.Info("sending works again")
 			}
 			failures = 0
-		} else if ctx.Err() == nil {
+			if !idle {
+				wait /= 4 // It may let go of the lease without having seen every row.
+			}
+		case ctx.Err() == nil:
 			// At the longest pause this is about once in a minute.
 			if failures++; failures%50 == 1 {
 				f.log.Warn("messages cannot be sent, will be tried again", "failures", failures, "error", err)
@@ -109,7 +118,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 			// The lease lives on retries.
 			woken, wait = nil, min(50*time.Millisecond<<min(failures, 10), f.cfg.Lease/2)
 		}
-		timer := time.NewTimer(wait/2 + rand.N(wait/2+1))
+		timer := time.NewTimer(wait - rand.N(wait/4+1))
 		select {
 		case <-ctx.Done():
 		case <-woken:
@@ -142,41 +151,42 @@ type sent struct {
 	again   bool
 }
 
-// forward sends until nothing is left, or another forwarder turns out to be at it.
-func (r *run) forward(ctx context.Context) error {
-	if may, err := r.look(ctx); err != nil || !may {
-		return err
+// forward sends until nothing is left, and is idle then, or until another forwarder
+// turns out to be at it.
+func (r *run) forward(ctx context.Context) (idle bool, err error) {
+	some, err := r.look(ctx)
+	if err != nil || !some {
+		return !some, err
+	}
+	if free, err := r.lease.look(ctx, r.cfg.Store.Read()); err != nil || !free {
+		return false, err
 	}
 	for {
 		batches, err := r.step(ctx)
 		if errors.Is(err, errHeld) {
-			return nil
+			return false, nil
 		}
 		if err != nil || len(batches) == 0 {
-			return err
+			return true, err
 		}
 		for p, b := range batches {
 			if err := r.send(ctx, p, b); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
 }
 
-// look reports whether there is something to send, and for us to do so.
-func (r *run) look(ctx context.Context) (bool, error) {
+// look reports whether there is something to do.
+func (r *run) look(ctx context.Context) (some bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	var some bool
-	db := r.cfg.Store.Read()
-	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM outbox WHERE topic = $1)`, r.cfg.Topic.Name).Scan(&some)
+	err = r.cfg.Store.Read().QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM outbox WHERE topic = $1)`, r.cfg.Topic.Name).Scan(&some)
 	if err != nil {
 		return false, fmt.Errorf("look for messages: %w", err)
 	}
-	if !some && !r.held {
-		return false, nil
-	}
-	return r.lease.look(ctx, db)
+	return some || r.held, nil
 }
 
 // step deletes what was sent, gives rows their numbers, and returns what to send next

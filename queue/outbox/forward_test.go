@@ -308,3 +308,41 @@ func TestBacklogIsSentInOrder(t *testing.T) {
 	awaitEmpty(t, s, o)
 	mustHave(t, e, 1, map[int]int{1: 2500, 2: 12})
 }
+
+// A database that was restored holds rows that were sent since, and lacks what was
+// written since: the first are not sent again, and new rows are not taken for sent.
+func TestRestoredRowsAreSentOnce(t *testing.T) {
+	s, o, e := openStore(t, somewhere(t)), newOutbox(t, outbox.Config{}), memory.New()
+	write(t, s, o, order(1, 0), order(1, 1), order(1, 2))
+	ctx, die := context.WithCancel(t.Context())
+	doomed := &fate{die: die}
+	doomed.steps.Store(2) // It gives the rows their numbers, and no more.
+	f, err := outbox.NewForwarder(outbox.ForwarderConfig{
+		Outbox: o, Store: mortalStore{s, doomed}, Engine: mortalEngine{e, doomed}, Topic: orders(1), Poll: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Run(ctx) // Always nil.
+	run := func(statement string) {
+		t.Helper()
+		err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, statement)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE TABLE saved AS SELECT * FROM outbox")
+	stop := forward(t, outbox.ForwarderConfig{Outbox: o, Store: s, Engine: e, Topic: orders(1)})
+	awaitEmpty(t, s, o)
+	write(t, s, o, order(1, 3), order(1, 4))
+	awaitEmpty(t, s, o)
+	stop()
+	run("INSERT INTO outbox SELECT * FROM saved")
+	forward(t, outbox.ForwarderConfig{Outbox: o, Store: s, Engine: e, Topic: orders(1)})
+	write(t, s, o, order(2, 0), order(2, 1))
+	awaitEmpty(t, s, o)
+	mustHave(t, e, 1, map[int]int{1: 5, 2: 2})
+}

@@ -30,6 +30,8 @@ type beat struct {
 // look reports whether the lease may be taken: it is free, our own, or that of a
 // holder who was not heard of for its length.
 func (l *lease) look(ctx context.Context, db *sql.DB) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
 	var b beat
 	err := db.QueryRowContext(ctx, `SELECT holder, beats FROM outbox_leases WHERE topic = $1`, l.topic).Scan(&b.holder, &b.count)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
