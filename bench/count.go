@@ -13,6 +13,7 @@ import (
 	"snip"
 	"snip/event"
 	"snip/queue"
+	"snip/queue/engine/postgres"
 	"snip/queue/engine/sqlite"
 	"snip/store"
 	"snip/worker"
@@ -29,84 +30,115 @@ const (
 // committed alone, on the same kind of file, synced the same.
 func count(ctx context.Context, rounds int, length time.Duration, server string) error {
 	if server != "" {
-		fmt.Println("the store is on PostgreSQL, and the topic in a SQLite file")
 		return compare(ctx, rounds, length,
-			&contestant{name: "snip: inbox, links, rollups", measure: countBacklog(server)},
+			&contestant{name: "snip: topic, inbox, links, rollups; 1 worker", measure: countBacklog(server, 1)},
+			&contestant{name: "2 workers", measure: countBacklog(server, 2)},
+			&contestant{name: "4 workers", measure: countBacklog(server, 4)},
 			&contestant{name: "one committed UPDATE per click", measure: updatePerClickOnServer(server)})
 	}
 	return compare(ctx, rounds, length,
-		&contestant{name: "snip: inbox, links, rollups", measure: countBacklog("")},
+		&contestant{name: "snip: topic, inbox, links, rollups", measure: countBacklog("", 1)},
 		&contestant{name: "one committed UPDATE per click", measure: updatePerClick})
 }
 
 // countBacklog takes as long as the backlog does.
-func countBacklog(server string) func(ctx context.Context, _ time.Duration) (float64, error) {
+func countBacklog(server string, workers int) func(ctx context.Context, _ time.Duration) (float64, error) {
 	return func(ctx context.Context, _ time.Duration) (perSecond float64, err error) {
-		if server == "" {
-			return countBacklogAt(ctx, "")
-		}
-		at, drop, err := newDatabase(ctx, server)
+		dir, err := os.MkdirTemp("", "snip-bench")
 		if err != nil {
 			return 0, err
 		}
-		defer func() { err = errors.Join(err, drop()) }()
-		return countBacklogAt(ctx, at)
+		defer os.RemoveAll(dir)
+		at := ""
+		if server != "" {
+			var drop func() error
+			if at, drop, err = newDatabase(ctx, server); err != nil {
+				return 0, err
+			}
+			defer func() { err = errors.Join(err, drop()) }()
+		}
+		links, ids, err := makeLinks(ctx, dir, at)
+		if err != nil {
+			return 0, err
+		}
+		defer links.Close()
+		log, err := openLog(ctx, dir, at)
+		if err != nil {
+			return 0, err
+		}
+		defer log.Close()
+		topic := worker.ClicksTopic(0)
+		if err := fill(ctx, log, topic, ids); err != nil {
+			return 0, err
+		}
+		began := time.Now()
+		if err := countAll(ctx, links, log, topic, workers); err != nil {
+			return 0, err
+		}
+		took := time.Since(began)
+		var sum int64
+		if err := links.Read().QueryRow("SELECT SUM(clicks) FROM links").Scan(&sum); err != nil {
+			return 0, err
+		}
+		if sum != countClicks {
+			return 0, fmt.Errorf("counted %d clicks of %d", sum, countClicks)
+		}
+		return countClicks / took.Seconds(), nil
 	}
 }
 
-func countBacklogAt(ctx context.Context, at string) (float64, error) {
-	dir, err := os.MkdirTemp("", "snip-bench")
-	if err != nil {
-		return 0, err
+// engine keeps topics and groups.
+type engine interface {
+	queue.LogEngine
+	queue.GroupStore
+	Close() error
+}
+
+func openLog(ctx context.Context, dir, at string) (engine, error) {
+	if at != "" {
+		return postgres.Open(ctx, postgres.Config{URL: at})
 	}
-	defer os.RemoveAll(dir)
-	links, ids, err := makeLinks(ctx, dir, at)
-	if err != nil {
-		return 0, err
-	}
-	defer links.Close()
-	log, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(dir, "log.db")})
-	if err != nil {
-		return 0, err
-	}
-	defer log.Close()
-	topic := worker.ClicksTopic(0)
-	if err := fill(ctx, log, topic, ids); err != nil {
-		return 0, err
-	}
-	c, err := worker.NewCount(worker.CountConfig{Store: links, Engine: log, Roster: log, Topic: topic})
-	if err != nil {
-		return 0, err
-	}
+	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(dir, "log.db")})
+}
+
+// countAll returns once some workers have counted everything.
+func countAll(ctx context.Context, links *store.Store, log engine, topic queue.TopicConfig, workers int) error {
 	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	began := time.Now()
-	go func() { ended <- c.Run(ctx) }()
-	for c.Counted() < countClicks && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
+	defer stop()
+	var all []*worker.Count
+	ended := make(chan error, workers)
+	for range workers {
+		c, err := worker.NewCount(worker.CountConfig{Store: links, Engine: log, Roster: log, Topic: topic})
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+		go func() { ended <- c.Run(ctx) }()
 	}
-	took := time.Since(began)
+	for counted := int64(0); counted < countClicks && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		counted = 0
+		for _, c := range all {
+			counted += c.Counted()
+		}
+	}
 	stop()
-	if err := <-ended; err != nil {
-		return 0, err
+	var err error
+	for range all {
+		err = errors.Join(err, <-ended)
 	}
-	var sum int64
-	if err := links.Read().QueryRow("SELECT SUM(clicks) FROM links").Scan(&sum); err != nil {
-		return 0, err
+	return err
+}
+
+func openStore(ctx context.Context, dir, at string) (*store.Store, error) {
+	if at != "" {
+		return store.Open(ctx, store.Config{URL: at})
 	}
-	if sum != countClicks {
-		return 0, fmt.Errorf("counted %d clicks of %d", sum, countClicks)
-	}
-	return countClicks / took.Seconds(), nil
+	return store.Open(ctx, store.Config{Path: filepath.Join(dir, "snip.db")})
 }
 
 // makeLinks opens a store on a server, or else in a directory, and makes its links.
 func makeLinks(ctx context.Context, dir, at string) (*store.Store, []int64, error) {
-	where := store.Config{URL: at}
-	if at == "" {
-		where.Path = filepath.Join(dir, "snip.db")
-	}
-	s, err := store.Open(ctx, where)
+	s, err := openStore(ctx, dir, at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +157,7 @@ func makeLinks(ctx context.Context, dir, at string) (*store.Store, []int64, erro
 	return s, ids, err
 }
 
-func fill(ctx context.Context, log *sqlite.Engine, topic queue.TopicConfig, ids []int64) error {
+func fill(ctx context.Context, log queue.LogEngine, topic queue.TopicConfig, ids []int64) error {
 	if _, err := log.Declare(ctx, topic); err != nil {
 		return err
 	}

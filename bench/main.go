@@ -4,7 +4,8 @@
 //
 //	go run . redirect   # Snip's redirects against a handler that answers a constant 307
 //	go run . count      # counted clicks against one committed UPDATE per click;
-//	                    # both with -postgres URL on a server: see -help
+//	                    # these and the next with -postgres URL on a server
+//	go run . cold       # redirects of links in no cache, out of ten million
 //	go run . shipper    # notes made into events against the redirects that make them
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
@@ -26,29 +27,32 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often each is measured")
 	length := flag.Duration("time", 4*time.Second, "how long one measurement takes")
 	server := flag.String("postgres", "", "URL of a server on which databases may be made, to count there, and to redirect there against files")
+	links := flag.Int("links", 10_000_000, "how many there are when redirects are cold")
 	clicks := flag.Int("clicks", 1_000_000, "how many are weighed")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, flag.Arg(0), *rounds, *length, *clicks, *server); err != nil {
+	if err := run(ctx, flag.Arg(0), *rounds, *length, *clicks, *links, *server); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, name string, rounds int, length time.Duration, clicks int, server string) error {
+func run(ctx context.Context, name string, rounds int, length time.Duration, clicks, links int, server string) error {
 	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	switch name {
 	case "redirect":
 		return redirect(ctx, rounds, length, server)
 	case "count":
 		return count(ctx, rounds, length, server)
+	case "cold":
+		return cold(ctx, length, links, server)
 	case "shipper":
 		return shipper(ctx, rounds, length)
 	case "weigh":
 		return weigh(ctx, rounds, clicks)
 	}
-	return fmt.Errorf("no benchmark %q: name redirect, count, shipper or weigh", name)
+	return fmt.Errorf("no benchmark %q: name redirect, count, cold, shipper or weigh", name)
 }
 
 // contestant is one of those that are measured in turns.
