@@ -1,6 +1,6 @@
-// Package event encodes what goes over Snip's topics: Avro in the wire format of
-// Kafka's ecosystem, a zero byte and the schema's number in four bytes, the
-// largest first, then the record.
+// Package event encodes what goes over Snip's topics. Clicks are Avro in the wire
+// format of Kafka's ecosystem, a zero byte and the schema's number in four bytes, the
+// largest first, then the record. Changes of links are JSON.
 package event
 
 import (

@@ -1,16 +1,18 @@
 // Package queue is for work that nobody is waiting for.
 //
 // It has one model so far, the log: a topic is an append-only log in ordered
-// partitions, a consumer group works through it, and a group with one member per
-// process is publish and subscribe. Task queues and schedules are to come.
+// partitions, a consumer group works through it, and subscribers hear what is
+// appended from now on. Task queues and schedules are to come.
 //
 // # What to call
 //
 // Open an engine (packages queue/engine/...), declare a topic on it, append
 // batches to its partitions, and run a [Group] whose handler gets the messages:
-// [NewGroup], then [Group.Run], which blocks until it has left the group. A
+// [NewGroup], then [Group.Run], which blocks until it has left the group. Run a
+// [Subscriber] where each process wants everything, and nothing that is over. A
 // producer that must not wait for an engine records into a spool (queue/spool). A
-// handler whose effects are SQL rows makes them exactly-once with queue/inbox.
+// handler whose effects are SQL rows makes them exactly-once with queue/inbox. A
+// message that belongs to SQL rows is written with them by queue/outbox.
 // [Retention] trims a topic, [MeasureLag] tells how far a group is behind.
 //
 // # What is guaranteed
@@ -23,6 +25,7 @@
 //     The other gets [ErrFenced].
 //   - A position that the log never gave, because it was emptied, replaced or
 //     restored, is told apart: the group then reads from the oldest entry kept.
+//   - A subscriber is told whenever it may have missed something.
 //   - A failing handler halts its partition, and only that, until it succeeds.
 //   - A bound is kept as Caps says, and a full topic refuses with [ErrFull].
 //   - Wake-ups are hints: every loop polls, has a limit on every call, and survives
