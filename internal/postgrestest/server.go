@@ -39,7 +39,7 @@ var shared = sync.OnceValues(func() (*Server, error) {
 		// Its tests ask what the engine does, not what the disk does: those that do have a
 		// server of their own.
 		"fsync=off", "full_page_writes=off",
-		"max_connections=200", "autovacuum_naptime=1s", "shared_buffers=64MB",
+		"max_connections=200", "shared_buffers=64MB", "autovacuum_naptime=1s", "autovacuum_vacuum_cost_delay=0",
 	}}
 	if err := s.create(); err != nil {
 		return nil, err

@@ -4,15 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"snip/internal/postgrestest"
 	"snip/queue"
 	"snip/queue/engine/postgres"
 	"snip/queue/queuetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestConformance runs the suite over each way in which a server is reached.
 func TestConformance(t *testing.T) {
