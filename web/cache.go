@@ -210,6 +210,21 @@ func (c *cache) invalidate(code string) {
 	c.unknown.Invalidate(code)
 }
 
+// doubt has a code asked for again, whose link was changed somewhere. What was found is
+// kept for as long as no answer comes.
+func (c *cache) doubt(code string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.flights[code]; f != nil {
+		f.changed = true
+		delete(c.flights, code)
+	}
+	if e, ok := c.found.GetIfPresent(code); ok {
+		e.until.Store(0)
+	}
+	c.unknown.Invalidate(code)
+}
+
 // doubtAll has every code asked for again. What was found is kept for as long as no
 // answer comes.
 func (c *cache) doubtAll() {

@@ -19,7 +19,7 @@ func (s *Server) LinkChanged(m queue.Message) {
 		return
 	}
 	for _, code := range c.Codes {
-		s.cache.invalidate(code)
+		s.cache.doubt(code)
 	}
 }
 

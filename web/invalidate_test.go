@@ -48,6 +48,21 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 	})
 }
 
+// What was seen goes on while the store is away, also if it was changed shortly before:
+// a link's own creation is told of a moment after its first visitor came.
+func TestChangedLinksGoOnWithTheStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		w.LinkChanged(changed(t, time.Now(), "abc"))
+		o.answers(away)
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		o.answers(noCode)
+		time.Sleep(time.Second)
+		visit(t, w, "/abc").want(t, http.StatusNotFound)
+	})
+}
+
 func TestOtherMessagesChangeNothing(t *testing.T) {
 	w, o := openOracle(t, web.Config{})
 	visit(t, w, "/abc").wantRedirect(t, target("abc"))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -194,13 +195,14 @@ func (r *run) look(ctx context.Context) (some bool, err error) {
 func (r *run) step(ctx context.Context) (map[int]queue.Batch, error) {
 	var batches map[int]queue.Batch
 	var given map[int]int64
+	now := r.copy()
 	err := r.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		batches, given = map[int]queue.Batch{}, map[int]int64{}
-		if err := r.settle(ctx, tx); err != nil {
+		if err := now.settle(ctx, tx); err != nil {
 			return err
 		}
 		for p := range r.cfg.Topic.Partitions {
-			b, n, err := r.next(ctx, tx, p)
+			b, n, err := now.next(ctx, tx, p)
 			if err != nil {
 				return fmt.Errorf("partition %d: %w", p, err)
 			}
@@ -209,7 +211,7 @@ func (r *run) step(ctx context.Context) (map[int]queue.Batch, error) {
 			}
 		}
 		if len(batches) == 0 {
-			return r.lease.release(ctx, tx)
+			return now.lease.release(ctx, tx)
 		}
 		return nil
 	})
@@ -231,6 +233,17 @@ func (r *run) step(ctx context.Context) (map[int]queue.Batch, error) {
 	clear(r.sent)
 	r.held = len(batches) > 0
 	return batches, nil
+}
+
+// copy is what a transaction may read: when its time is over it may still be running
+// while we go on.
+func (r *run) copy() *run {
+	now := &run{Forwarder: r.Forwarder, lease: r.lease, lanes: map[int]*lane{}, sent: maps.Clone(r.sent)}
+	for p := range r.cfg.Topic.Partitions {
+		one := *r.lane(p)
+		now.lanes[p] = &one
+	}
+	return now
 }
 
 // next returns what to send in a partition, and how many rows were given a number of
@@ -314,11 +327,12 @@ func (r *run) leave(ctx context.Context) error {
 	if !r.held {
 		return nil
 	}
+	now := r.copy()
 	err := r.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := r.settle(ctx, tx); err != nil {
+		if err := now.settle(ctx, tx); err != nil {
 			return err
 		}
-		return r.lease.release(ctx, tx)
+		return now.lease.release(ctx, tx)
 	})
 	if errors.Is(err, errHeld) {
 		return nil
