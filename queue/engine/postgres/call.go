@@ -45,9 +45,6 @@ func (e *Engine) change(ctx context.Context, none error, sql string, args ...any
 // try runs do again as long as the server certainly did nothing of it. After any
 // other error the outcome is the caller's to find out.
 func (e *Engine) try(ctx context.Context, do func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if e.closed.Load() {
 		return queue.ErrClosed
 	}
