@@ -66,6 +66,7 @@ type flight struct {
 	entry   *entry        // Nil: unknown.
 	err     error
 	changed bool // The link was changed since: the answer may be an old one.
+	doubted bool // Then that was somewhere else, and an old answer is better than none.
 }
 
 func newCache(cfg Config) (*cache, error) {
@@ -143,9 +144,13 @@ func (c *cache) load(code string, f *flight) {
 		c.complain(f.err)
 	}
 	c.mu.Lock()
-	if !f.changed {
+	switch {
+	case !f.changed:
 		delete(c.flights, code)
 		c.keep(code, f)
+	case f.doubted && f.entry != nil:
+		// It is asked for again at the next visit.
+		c.found.SetIfAbsent(code, f.entry)
 	}
 	c.mu.Unlock()
 	close(f.done)
@@ -216,7 +221,7 @@ func (c *cache) doubt(code string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f := c.flights[code]; f != nil {
-		f.changed = true
+		f.changed, f.doubted = true, true
 		delete(c.flights, code)
 	}
 	if e, ok := c.found.GetIfPresent(code); ok {
@@ -231,7 +236,7 @@ func (c *cache) doubtAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for code, f := range c.flights {
-		f.changed = true
+		f.changed, f.doubted = true, true
 		delete(c.flights, code)
 	}
 	for e := range c.found.Values() {

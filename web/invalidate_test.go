@@ -126,6 +126,31 @@ func TestDoubtIsOfAnswersUnderWay(t *testing.T) {
 	})
 }
 
+// An answer that was under way when its link was changed is asked for again; but while
+// the store is away, it is better than none.
+func TestAnswersUnderWayGoOnWithTheStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, o := openOracle(t, web.Config{})
+		open := make(chan struct{})
+		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+			<-open
+			return everyCode(ctx, code)
+		})
+		var wait sync.WaitGroup
+		wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
+		synctest.Wait()
+		w.LinkChanged(changed(t, time.Now(), "abc"))
+		o.answers(away)
+		close(open)
+		wait.Wait()
+		synctest.Wait()
+		visit(t, w, "/abc").wantRedirect(t, target("abc"))
+		o.answers(noCode)
+		time.Sleep(time.Second)
+		visit(t, w, "/abc").want(t, http.StatusNotFound)
+	})
+}
+
 func TestChangesAreCountedByAge(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
