@@ -32,7 +32,7 @@ func TestAppendsAreSynced(t *testing.T) {
 }
 
 // appendSQL appends to topic orders as the engine does, in whatever transaction.
-const appendSQL = "SELECT outcome FROM queue.append('orders', $1::int, 1, 1, NULL, 0, NULL, " +
+const appendSQL = "SELECT queue.append('orders', $1::int, 1, 1, NULL, 0, NULL, " +
 	"decode('0100', 'hex') || set_byte('\\x00', 0, length($2::text)) || convert_to($2::text, 'UTF8'))"
 
 // TestAnUncommittedAppendIsWaitedFor: who appends after it comes after it, and nobody
@@ -90,7 +90,7 @@ func TestTheOvershootIsOneBatchPerPartition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := mustExec(t, tx, "SELECT outcome FROM queue.append('orders', $1::int, 1, 1, NULL, 0, NULL, $2)", p, frames); got != "appended" {
+		if got := mustExec(t, tx, "SELECT queue.append('orders', $1::int, 1, 1, NULL, 0, NULL, $2)", p, frames); got != "appended" {
 			t.Fatalf("append to partition %d = %q", p, got)
 		}
 		open = append(open, tx)

@@ -4,8 +4,7 @@
 CREATE TABLE queue.topics (
 	name       text   PRIMARY KEY,
 	id         bytea  NOT NULL,           -- queue.TopicID
-	partitions int    NOT NULL,
-	max_bytes  bigint NOT NULL
+	partitions int    NOT NULL
 );
 
 -- An append locks the row of its partition and leaves it as it is: what grows is
@@ -15,6 +14,7 @@ CREATE TABLE queue.partitions (
 	part      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- names the partition in the tables below
 	topic     text   NOT NULL REFERENCES queue.topics (name),
 	partition int    NOT NULL,
+	max_bytes bigint NOT NULL,            -- of its topic: here an append finds all in one row
 	oldest    bigint NOT NULL DEFAULT 0,  -- base of the first entry kept
 	trimmed   bigint NOT NULL DEFAULT 0,  -- bytes before it
 	UNIQUE (topic, partition)
@@ -73,70 +73,70 @@ CREATE TABLE queue.positions (
 	PRIMARY KEY (consumer, topic, partition)
 ) WITH (fillfactor = 50);
 
--- append adds a batch, or says why not. It takes one round trip and holds the lock of
--- the partition for no longer than it runs: a client that stalls stalls nobody else.
+-- append adds a batch, or says why not: 'not found', 'full', or the number that the
+-- segment expects. It takes one round trip and holds the lock of the partition for no
+-- longer than it runs: a client that stalls stalls nobody else.
 --
 -- It must run as read committed, so that what follows the lock sees what was committed
 -- before it. Anything stricter runs into the primary key.
 CREATE FUNCTION queue.append(
 	in_topic text, in_partition int, in_count int, in_mark bigint,
-	in_segment bytea, in_first bigint, in_earliest bigint, in_frames bytea,
-	OUT outcome text, OUT expected bigint
-) LANGUAGE plpgsql
+	in_segment bytea, in_first bigint, in_earliest bigint, in_frames bytea
+) RETURNS text LANGUAGE plpgsql
 -- Plans are kept: one that was made while a table was small would read all of it.
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
 	this_part bigint;
 	bound     bigint;
-	kept      bigint;
-	last_base bigint := 0;
-	last_sum  bigint := 0;
+	kept      bigint; -- bytes in the topic
+	last      record;
+	expected  bigint; -- the next number of the segment
 BEGIN
 	-- Others may trade a power cut for speed, a log must not.
 	IF current_setting('synchronous_commit') = 'off' THEN
 		PERFORM set_config('synchronous_commit', 'on', true);
 	END IF;
 
-	SELECT p.part, t.max_bytes INTO this_part, bound
-	FROM queue.partitions p JOIN queue.topics t ON t.name = p.topic
-	WHERE p.topic = in_topic AND p.partition = in_partition
-	FOR UPDATE OF p;
+	SELECT p.part, p.max_bytes, -p.trimmed INTO this_part, bound, kept
+	FROM queue.partitions p WHERE p.topic = in_topic AND p.partition = in_partition FOR UPDATE;
 	IF NOT FOUND THEN
-		outcome := 'not found';
-		RETURN;
+		RETURN 'not found';
 	END IF;
+	SELECT e.base + e.count AS next_base, e.total, e.segment, e.first + e.count AS next INTO last
+	FROM queue.entries e WHERE e.part = this_part ORDER BY e.base DESC LIMIT 1;
 
-	IF in_segment IS NOT NULL THEN
+	IF in_segment = last.segment THEN
+		expected := last.next;
+	ELSIF in_segment IS NOT NULL THEN
 		SELECT e.first + e.count INTO expected FROM queue.entries e
 		WHERE e.segment = in_segment AND e.part = this_part ORDER BY e.first DESC LIMIT 1;
 		IF NOT FOUND THEN
-			-- In this order: Trim takes an entry away only with its number noted here.
+			-- In this order: trim takes an entry away only with its number noted here.
 			SELECT s.next INTO expected FROM queue.segments s
 			WHERE s.part = this_part AND s.segment = in_segment;
 		END IF;
 		expected := coalesce(expected, 0);
-		IF expected <> in_first THEN
-			outcome := 'out of sequence';
-			RETURN;
-		END IF;
+	END IF;
+	IF expected <> in_first THEN
+		RETURN expected;
 	END IF;
 
 	-- Of other partitions what is committed: the overshoot that Caps state.
-	SELECT sum(coalesce((
-		SELECT e.total FROM queue.entries e WHERE e.part = p.part ORDER BY e.base DESC LIMIT 1
-	), 0) - p.trimmed) INTO kept FROM queue.partitions p WHERE p.topic = in_topic;
+	kept := kept + coalesce(last.total, 0);
+	IF kept + length(in_frames) <= bound THEN
+		SELECT kept + coalesce(sum(coalesce((
+			SELECT e.total FROM queue.entries e WHERE e.part = p.part ORDER BY e.base DESC LIMIT 1
+		), 0) - p.trimmed), 0) INTO kept FROM queue.partitions p WHERE p.topic = in_topic AND p.part <> this_part;
+	END IF;
 	IF kept + length(in_frames) > bound THEN
-		outcome := 'full';
-		RETURN;
+		RETURN 'full';
 	END IF;
 
-	SELECT e.base + e.count, e.total INTO last_base, last_sum FROM queue.entries e
-	WHERE e.part = this_part ORDER BY e.base DESC LIMIT 1;
 	INSERT INTO queue.entries (part, base, count, mark, total, segment, first, earliest, frames)
-	VALUES (this_part, coalesce(last_base, 0), in_count, in_mark, coalesce(last_sum, 0) + length(in_frames),
+	VALUES (this_part, coalesce(last.next_base, 0), in_count, in_mark, coalesce(last.total, 0) + length(in_frames),
 		in_segment, in_first, in_earliest, in_frames);
-	outcome := 'appended';
+	RETURN 'appended';
 END $$;
 
 -- trim deletes the oldest entries before a base, at most so many entries and so many

@@ -20,7 +20,7 @@ func (e *Engine) Stats(ctx context.Context, name string) (queue.TopicStats, erro
 		Earliest       *int64 // Of the first.
 	}
 	rows, err := collect(ctx, e, pgx.RowToStructByPos[row], `
-		SELECT t.id, t.max_bytes, coalesce(last.total, 0) - p.trimmed, last.base, last.mark, last.count, oldest.earliest
+		SELECT t.id, p.max_bytes, coalesce(last.total, 0) - p.trimmed, last.base, last.mark, last.count, oldest.earliest
 		FROM queue.topics t JOIN queue.partitions p ON p.topic = t.name
 		LEFT JOIN LATERAL (
 			SELECT base, mark, count, total FROM queue.entries e WHERE e.part = p.part ORDER BY base DESC LIMIT 1
@@ -62,14 +62,13 @@ func (e *Engine) backlog(ctx context.Context, name string, p int, from queue.Pos
 	at, lost := parsePlace(from)
 	type row struct {
 		Oldest   int64
-		Base     *int64 // Of the entry of the position, as in stored.
-		Mark     int64
+		Mark     *int64 // Of the entry of the position. Null: it is not there.
 		Count    int
 		Appended int64
 		Earliest *int64 // Of all that stands behind.
 	}
 	rows, err := collect(ctx, e, pgx.RowToStructByPos[row], `
-		SELECT p.oldest, here.base, coalesce(here.mark, 0), coalesce(here.count, 0), coalesce(last.base + last.count, 0), behind.earliest
+		SELECT p.oldest, here.mark, coalesce(here.count, 0), coalesce(last.base + last.count, 0), behind.earliest
 		FROM queue.partitions p
 		LEFT JOIN queue.entries here ON here.part = p.part AND here.base = $3::bigint
 		LEFT JOIN LATERAL (
@@ -90,7 +89,12 @@ func (e *Engine) backlog(ctx context.Context, name string, p int, from queue.Pos
 		return queue.Lag{}, lost
 	}
 	r := rows[0]
-	if err := at.check(stored{Oldest: r.Oldest, Base: r.Base, Mark: r.Mark, Count: r.Count}); err != nil {
+	if r.Mark != nil && !at.start {
+		err = at.check(*r.Mark, r.Count)
+	} else {
+		err = at.checkOldest(r.Oldest)
+	}
+	if err != nil {
 		return queue.Lag{}, err
 	}
 	return queue.Lag{
