@@ -100,6 +100,9 @@ func TestCopyHasEveryTable(t *testing.T) {
 		}
 		there[name] = true
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	copied := map[string]bool{}
 	to := open(t, store.Config{Path: filepath.Join(t.TempDir(), "copy.db")})
 	if err := store.Copy(t.Context(), to, from, func(table string, _ int64) { copied[table] = true }); err != nil {

@@ -23,7 +23,6 @@ const (
 type waker struct {
 	mu      sync.Mutex // Protects below.
 	marks   map[string]*mark
-	waiting int
 	told    bool // Somebody tells what others append: see listen.
 
 	begin chan struct{} // Told when somebody waits.
