@@ -21,9 +21,9 @@ const (
 // waker tells waiting readers that a topic may have grown: at once for this
 // process's appends; for others' when it is told, or at the next look.
 type waker struct {
-	mu      sync.Mutex // Protects below.
-	marks   map[string]*mark
-	told    bool // Somebody tells what others append: see listen.
+	mu    sync.Mutex // Protects below.
+	marks map[string]*mark
+	told  bool // Somebody tells what others append: see listen.
 
 	begin chan struct{} // Told when somebody waits.
 }
