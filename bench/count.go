@@ -34,7 +34,8 @@ func count(ctx context.Context, rounds int, length time.Duration, server string)
 			&contestant{name: "snip: topic, inbox, links, rollups; 1 worker", measure: countBacklog(server, 1)},
 			&contestant{name: "2 workers", measure: countBacklog(server, 2)},
 			&contestant{name: "4 workers", measure: countBacklog(server, 4)},
-			&contestant{name: "one committed UPDATE per click", measure: updatePerClickOnServer(server)})
+			&contestant{name: "UPDATE per click on 16 connections", measure: updatePerClickOnServer(server, 16)},
+			&contestant{name: "one committed UPDATE per click", measure: updatePerClickOnServer(server, 1)})
 	}
 	return compare(ctx, rounds, length,
 		&contestant{name: "snip: topic, inbox, links, rollups", measure: countBacklog("", 1)},

@@ -6,7 +6,9 @@
 //	go run . count      # counted clicks against one committed UPDATE per click;
 //	                    # these and the next with -postgres URL on a server
 //	go run . cold       # redirects of links in no cache, out of ten million
+//	go run . log        # publish and consume on a server, against its client alone
 //	go run . shipper    # notes made into events against the redirects that make them
+//	go run . takeover   # with -postgres: how long a killed member's partitions stand still
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
 // To weigh takes a quarter of an hour, and up to 1 GB of disk.
@@ -47,12 +49,16 @@ func run(ctx context.Context, name string, rounds int, length time.Duration, cli
 		return count(ctx, rounds, length, server)
 	case "cold":
 		return cold(ctx, length, links, server)
+	case "log":
+		return publishAndConsume(ctx, rounds, length, server)
 	case "shipper":
 		return shipper(ctx, rounds, length)
+	case "takeover":
+		return takeover(ctx, rounds, server)
 	case "weigh":
 		return weigh(ctx, rounds, clicks)
 	}
-	return fmt.Errorf("no benchmark %q: name redirect, count, cold, shipper or weigh", name)
+	return fmt.Errorf("no benchmark %q: name redirect, count, cold, log, shipper, takeover or weigh", name)
 }
 
 // contestant is one of those that are measured in turns.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,8 +36,8 @@ func newDatabase(ctx context.Context, server string) (at string, drop func() err
 	}, nil
 }
 
-// updatePerClickOnServer is what most shorteners do, on one connection.
-func updatePerClickOnServer(server string) func(ctx context.Context, length time.Duration) (float64, error) {
+// updatePerClickOnServer is what most shorteners do, on some connections.
+func updatePerClickOnServer(server string, connections int) func(ctx context.Context, length time.Duration) (float64, error) {
 	return func(ctx context.Context, length time.Duration) (perSecond float64, err error) {
 		at, drop, err := newDatabase(ctx, server)
 		if err != nil {
@@ -55,7 +56,17 @@ func updatePerClickOnServer(server string) func(ctx context.Context, length time
 			return 0, err
 		}
 		defer db.Close()
-		db.SetMaxOpenConns(1)
-		return update(ctx, db, ids, length)
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		var wg sync.WaitGroup
+		rates, errs := make([]float64, connections), make([]error, connections)
+		for i := range connections {
+			wg.Go(func() { rates[i], errs[i] = update(ctx, db, ids, length) })
+		}
+		wg.Wait()
+		for _, one := range rates {
+			perSecond += one
+		}
+		return perSecond, errors.Join(errs...)
 	}
 }

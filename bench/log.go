@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"snip/queue"
+	"snip/queue/engine/postgres"
+)
+
+const (
+	logBody    = 150       // Bytes of a message, about a click's.
+	logRead    = 1000      // Messages that are asked for at a time.
+	logBacklog = 1_000_000 // Messages that are there to be consumed, or as many batches as take a while.
+	logBatches = 20_000
+)
+
+// publishAndConsume measures the log engine on a server, with one producer and one
+// consumer, against inserts and selects of rows that hold the same bytes, by the same
+// client: what a batch costs beyond being stored. The reference neither frames nor
+// reads messages.
+func publishAndConsume(ctx context.Context, rounds int, length time.Duration, server string) (err error) {
+	if server == "" {
+		return errors.New("name a server with -postgres URL")
+	}
+	at, drop, err := newDatabase(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	pool, err := pgxpool.New(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	e, err := postgres.Open(ctx, postgres.Config{URL: at})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	for _, size := range []int{1, 100, 1000} {
+		b := &logBench{engine: e, pool: pool, size: size, topic: fmt.Sprint("batches-of-", size), table: fmt.Sprint("rows_of_", size)}
+		if err := b.prepare(ctx); err != nil {
+			return err
+		}
+		fmt.Printf("publish in batches of %d: ", size)
+		err := compare(ctx, rounds, length,
+			&contestant{name: "snip: Append", measure: b.publish},
+			&contestant{name: "pgx: INSERT of the same bytes", measure: b.insert})
+		if err != nil {
+			return err
+		}
+		if err := b.fill(ctx); err != nil {
+			return err
+		}
+		fmt.Printf("consume batches of %d: ", size)
+		err = compare(ctx, rounds, length,
+			&contestant{name: "snip: Read", measure: b.consume},
+			&contestant{name: "pgx: SELECT of the same bytes", measure: b.scan})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logBench is a topic and a table that hold the same.
+type logBench struct {
+	engine *postgres.Engine
+	pool   *pgxpool.Pool
+	size   int // Messages of a batch.
+	topic  string
+	table  string
+
+	batch  queue.Batch
+	frames []byte // The batch, as it is stored.
+	rows   int64
+}
+
+func (b *logBench) prepare(ctx context.Context) error {
+	if _, err := b.engine.Declare(ctx, queue.TopicConfig{Name: b.topic, MaxBytes: 1 << 40}); err != nil {
+		return err
+	}
+	b.batch.Segment = queue.NewSegmentID()
+	for range b.size {
+		b.batch.Messages = append(b.batch.Messages, queue.Message{Type: "click", Time: time.Now(), Body: random(logBody)})
+	}
+	b.frames = queue.AppendFrames(nil, b.batch.Messages)
+	_, err := b.pool.Exec(ctx, "CREATE TABLE "+b.table+" (id bigint PRIMARY KEY, count int NOT NULL, frames bytea NOT NULL)")
+	return err
+}
+
+// random bytes are nothing that the server could compress, for one side or the other.
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // Never fails, by its documentation.
+	return b
+}
+
+func (b *logBench) append(ctx context.Context) error {
+	err := b.engine.Append(ctx, b.topic, 0, b.batch)
+	b.batch.First += uint64(b.size)
+	return err
+}
+
+func (b *logBench) insertOne(ctx context.Context) error {
+	_, err := b.pool.Exec(ctx, "INSERT INTO "+b.table+" (id, count, frames) VALUES ($1, $2, $3)", b.rows, b.size, b.frames)
+	b.rows++
+	return err
+}
+
+func (b *logBench) publish(ctx context.Context, length time.Duration) (float64, error) {
+	return b.repeat(length, func() (int, error) { return b.size, b.append(ctx) })
+}
+
+func (b *logBench) insert(ctx context.Context, length time.Duration) (float64, error) {
+	return b.repeat(length, func() (int, error) { return b.size, b.insertOne(ctx) })
+}
+
+// repeat returns how many messages a second do gets through.
+func (b *logBench) repeat(length time.Duration, do func() (int, error)) (float64, error) {
+	messages, began := 0, time.Now()
+	for time.Since(began) < length {
+		n, err := do()
+		if err != nil {
+			return 0, err
+		}
+		messages += n
+	}
+	return float64(messages) / time.Since(began).Seconds(), nil
+}
+
+// fill brings topic and table to the same length, and has them looked after as they
+// would be by now.
+func (b *logBench) fill(ctx context.Context) error {
+	want := int64(min(logBacklog/b.size, logBatches))
+	for b.rows < want {
+		if err := b.insertOne(ctx); err != nil {
+			return err
+		}
+	}
+	for int64(b.batch.First) < want*int64(b.size) {
+		if err := b.append(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := b.pool.Exec(ctx, "VACUUM ANALYZE")
+	return err
+}
+
+// consume reads the topic, from the start again at its end.
+func (b *logBench) consume(ctx context.Context, length time.Duration) (float64, error) {
+	var at queue.Position
+	return b.repeat(length, func() (int, error) {
+		entries, err := b.engine.Read(ctx, b.topic, 0, at, logRead)
+		if err != nil || len(entries) == 0 {
+			at = queue.Position{}
+			return 0, err
+		}
+		at = entries[len(entries)-1].Next
+		n := 0
+		for _, e := range entries {
+			n += len(e.Messages)
+		}
+		return n, nil
+	})
+}
+
+func (b *logBench) scan(ctx context.Context, length time.Duration) (float64, error) {
+	type row struct {
+		ID     int64
+		Count  int
+		Frames []byte
+	}
+	next := int64(0)
+	return b.repeat(length, func() (int, error) {
+		rows, err := b.pool.Query(ctx, "SELECT id, count, frames FROM "+b.table+" WHERE id >= $1 ORDER BY id LIMIT $2", next, logRead/b.size)
+		if err != nil {
+			return 0, err
+		}
+		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+		if err != nil || len(all) == 0 {
+			next = 0
+			return 0, err
+		}
+		next = all[len(all)-1].ID + 1
+		return len(all) * b.size, nil
+	})
+}
