@@ -1,4 +1,4 @@
-// Package postgres is the engine for a PostgreSQL server, version 12 or later, which
+// Package postgres is the engine for a PostgreSQL server, tested with version 15, which
 // any number of processes on any number of machines use at the same time.
 //
 // Mapping: a batch is a row, its messages framed. What a partition has grown to is
@@ -10,14 +10,14 @@
 // grow in commit order. Transactions of others hold nothing up and are not waited for.
 // Limits: 16 MiB a batch. The bound of a topic counts framed bytes; partitions that
 // are appended to at the same moment may pass it by a batch each.
-// Operations: the tables are in a schema of their own, named queue by default, made
-// at the first Open by a role that may. Nothing outlives a transaction but the LISTEN of one connection,
-// which is not used through a pooler: PgBouncer in transaction mode will do, and the
-// simple protocol too; processes then look for what others append, some times a
-// second. Rosters are kept on the server's clock. A failover to a standby that lags
-// loses what it lags; segments are then sent again from where it stands. Space of
-// what was trimmed is used again after autovacuum, which a transaction that stays
-// open holds up.
+// Operations: the tables are in a schema of their own, named queue by default, which
+// the first Open makes. PgBouncer in transaction mode may stand in between, and the
+// simple protocol will do: what outlives a transaction, prepared statements and the
+// LISTEN of a connection beside the pool, is used only in sessions that no pooler
+// shares. Without LISTEN processes look several times a second for what others append.
+// Rosters are kept on the server's clock. A failover to a standby that lags loses what
+// it lags; segments are then sent again from where it stands. Space of what was trimmed
+// is used again after autovacuum, which a transaction that stays open holds up.
 package postgres
 
 import (
@@ -101,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		}
 		e.pool = pool
 	}
-	e.mode = execMode(e.pool.Config().ConnConfig)
+	e.mode = execMode(e.pool.Config().ConnConfig, false)
 	if err := e.migrate(ctx); err != nil {
 		e.closePool()
 		return nil, fmt.Errorf("postgres engine: %w", err)
@@ -130,16 +130,26 @@ func hideURL(err error) error {
 	return errors.New("not one such as postgres://user:password@host/database")
 }
 
-// execMode is how statements are executed: with nothing left behind that belongs to
-// one connection, which a pooler would give to somebody else.
-func execMode(config *pgx.ConnConfig) pgx.QueryExecMode {
+// execMode is how statements are executed. Only in a session of its own the engine
+// prepares them: a pooler would give it to somebody else.
+func execMode(config *pgx.ConnConfig, own bool) pgx.QueryExecMode {
 	switch mode := config.DefaultQueryExecMode; {
 	case mode == pgx.QueryExecModeSimpleProtocol || mode == pgx.QueryExecModeExec:
+		return mode
+	case own && mode == pgx.QueryExecModeCacheStatement && config.StatementCacheCapacity > 0:
 		return mode
 	case config.DescriptionCacheCapacity > 0:
 		return pgx.QueryExecModeCacheDescribe
 	}
 	return pgx.QueryExecModeExec
+}
+
+// ownSession tells whether a connection has a session of the server to itself. A
+// pooler gives its clients process numbers of its own making.
+func ownSession(ctx context.Context, conn *pgx.Conn, mode pgx.QueryExecMode) (bool, error) {
+	var pid uint32
+	err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", mode).Scan(&pid)
+	return pid == conn.PgConn().PID(), err
 }
 
 // Caps says what this engine does.

@@ -136,13 +136,12 @@ func (e *Engine) hear(ctx context.Context) error {
 		defer cancel()
 		_ = conn.Close(ctx) // It has nothing to lose.
 	}()
-	// A pooler gives its clients process numbers of its own making, and lets go of the
-	// server's session with each transaction.
-	var pid uint32
-	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", e.mode).Scan(&pid); err != nil {
+	// A pooler lets go of the server's session with each transaction.
+	own, err := ownSession(ctx, conn, e.mode)
+	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if pid != conn.PgConn().PID() {
+	if !own {
 		return errPooled
 	}
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {

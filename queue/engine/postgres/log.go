@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"snip/queue"
 )
@@ -207,32 +208,30 @@ type stored struct {
 	base    int64
 	mark    int64
 	count   int
-	segment []byte
+	segment queue.SegmentID
 	first   int64
 	frames  []byte // Null where all of it lies before what is read.
 }
 
 func scanStored(row pgx.CollectableRow) (r stored, err error) {
-	err = row.Scan(&r.base, &r.mark, &r.count, &r.segment, &r.first, &r.frames)
+	var segment pgtype.DriverBytes // Not a copy.
+	err = row.Scan(&r.base, &r.mark, &r.count, &segment, &r.first, &r.frames)
+	copy(r.segment[:], segment)
 	return r, err
 }
 
 // readFrom returns the row of that base, if it is there, and those that hold the
-// messages from an offset on, at least so many. Entries stand without a gap, so their
-// offsets tell where enough messages end.
+// messages from an offset on, at least so many.
 func (e *Engine) readFrom(ctx context.Context, name string, p int, base, offset int64, limit int) ([]stored, error) {
 	end := offset + int64(max(0, min(limit, 1<<40)))
-	return collect(ctx, e, scanStored, `
-		SELECT base, mark, count, segment, first, CASE WHEN base + count > $4::bigint AND $4::bigint < $5::bigint THEN frames END
-		FROM queue.entries
-		WHERE part = (SELECT part FROM queue.partitions WHERE topic = $1::text AND partition = $2::int)
-			AND base >= $3::bigint AND base < greatest($3::bigint + 1, $5::bigint)
-		ORDER BY base`, name, p, base, offset, end)
+	return collect(ctx, e, scanStored,
+		"SELECT base, mark, count, segment, first, frames FROM queue.read($1::text, $2::int, $3::bigint, $4::bigint, $5::bigint)",
+		name, p, base, offset, end)
 }
 
 // entries decodes rows, from an offset on.
 func entries(rows []stored, offset int64) ([]queue.Entry, error) {
-	var all []queue.Entry
+	all := make([]queue.Entry, 0, len(rows))
 	for _, r := range rows {
 		if r.frames == nil {
 			continue
@@ -251,8 +250,7 @@ func (r stored) entry() (one queue.Entry, err error) {
 	if one.Messages, err = queue.DecodeFrames(r.frames, r.count); err != nil {
 		return one, fmt.Errorf("entry %s: %w", name, err)
 	}
-	copy(one.Segment[:], r.segment)
-	one.First, one.Offset = uint64(r.first), uint64(r.base)
+	one.Segment, one.First, one.Offset = r.segment, uint64(r.first), uint64(r.base)
 	one.Position, one.Next = queue.Position{Entry: name}, queue.Position{Entry: name, Index: r.count}
 	return one, nil
 }

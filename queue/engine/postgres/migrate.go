@@ -45,7 +45,8 @@ func (e *Engine) migrate(ctx context.Context) error {
 	})
 }
 
-// checkServer refuses what the engine cannot keep its promises on.
+// checkServer refuses what the engine cannot keep its promises on, and finds out how to
+// speak to it.
 func (e *Engine) checkServer(ctx context.Context, tx pgx.Tx) error {
 	var isolation, fsync string
 	err := tx.QueryRow(ctx, "SELECT current_setting('default_transaction_isolation'), current_setting('fsync')", e.mode).
@@ -57,6 +58,11 @@ func (e *Engine) checkServer(ctx context.Context, tx pgx.Tx) error {
 		return fmt.Errorf("default_transaction_isolation is %q, but appends wait for each other and must see what the one before "+
 			"committed: ALTER ROLE ... SET default_transaction_isolation = 'read committed'", isolation)
 	}
+	own, err := ownSession(ctx, tx.Conn(), e.mode)
+	if err != nil {
+		return err
+	}
+	e.mode = execMode(tx.Conn().Config(), own)
 	if fsync == "off" {
 		e.cfg.Logger.Warn("the server runs with fsync = off: a power cut may damage the log")
 	}

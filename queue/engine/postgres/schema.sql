@@ -139,6 +139,24 @@ BEGIN
 	RETURN 'appended';
 END $$;
 
+-- read returns the entry of a base, if it is there, and those that hold the messages from
+-- one offset up to another. Entries stand without a gap, so offsets tell where enough
+-- messages end. Frames that lie before the offset are null.
+CREATE FUNCTION queue.read(in_topic text, in_partition int, from_base bigint, from_offset bigint, end_offset bigint)
+RETURNS TABLE (base bigint, mark bigint, count int, segment bytea, first bigint, frames bytea) LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+	this_part bigint;
+BEGIN
+	SELECT p.part INTO this_part FROM queue.partitions p WHERE p.topic = in_topic AND p.partition = in_partition;
+	RETURN QUERY
+	SELECT e.base, e.mark, e.count, e.segment, e.first,
+		CASE WHEN e.base + e.count > from_offset AND from_offset < end_offset THEN e.frames END
+	FROM queue.entries e
+	WHERE e.part = this_part AND e.base >= from_base AND e.base < greatest(from_base + 1, end_offset) ORDER BY e.base;
+END $$;
+
 -- trim deletes the oldest entries before a base, at most so many entries and so many
 -- bytes and the entry that passes them, and says whether there may be more. It locks
 -- the partition late, when nearly all is done. Of the segments that it noted it forgets
