@@ -17,8 +17,8 @@ import (
 const (
 	logBody    = 150       // Bytes of a message, about a click's.
 	logRead    = 1000      // Messages that are asked for at a time.
-	logBacklog = 1_000_000 // Messages that are there to be consumed, or as many batches as take a while.
-	logBatches = 20_000
+	logBacklog = 1_000_000 // Messages that are there to be consumed,
+	logBatches = 20_000    // in so many batches at most.
 )
 
 // publishAndConsume measures the log engine on a server, with one producer and one
@@ -62,7 +62,8 @@ func publishAndConsume(ctx context.Context, rounds int, length time.Duration, se
 		fmt.Printf("consume batches of %d: ", size)
 		err = compare(ctx, rounds, length,
 			&contestant{name: "snip: Read", measure: b.consume},
-			&contestant{name: "pgx: SELECT of the same bytes", measure: b.scan})
+			&contestant{name: "pgx: SELECT, decoded to messages", measure: b.scan(true)},
+			&contestant{name: "pgx: SELECT of the same bytes", measure: b.scan(false)})
 		if err != nil {
 			return err
 		}
@@ -172,24 +173,35 @@ func (b *logBench) consume(ctx context.Context, length time.Duration) (float64, 
 	})
 }
 
-func (b *logBench) scan(ctx context.Context, length time.Duration) (float64, error) {
+// scan does it to the table.
+func (b *logBench) scan(decode bool) func(ctx context.Context, length time.Duration) (float64, error) {
 	type row struct {
 		ID     int64
 		Count  int
 		Frames []byte
 	}
-	next := int64(0)
-	return b.repeat(length, func() (int, error) {
-		rows, err := b.pool.Query(ctx, "SELECT id, count, frames FROM "+b.table+" WHERE id >= $1 ORDER BY id LIMIT $2", next, logRead/b.size)
-		if err != nil {
-			return 0, err
-		}
-		all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
-		if err != nil || len(all) == 0 {
-			next = 0
-			return 0, err
-		}
-		next = all[len(all)-1].ID + 1
-		return len(all) * b.size, nil
-	})
+	return func(ctx context.Context, length time.Duration) (float64, error) {
+		next := int64(0)
+		return b.repeat(length, func() (int, error) {
+			rows, err := b.pool.Query(ctx, "SELECT id, count, frames FROM "+b.table+" WHERE id >= $1 ORDER BY id LIMIT $2", next, logRead/b.size)
+			if err != nil {
+				return 0, err
+			}
+			all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+			if err != nil || len(all) == 0 {
+				next = 0
+				return 0, err
+			}
+			next = all[len(all)-1].ID + 1
+			for _, r := range all {
+				if !decode {
+					continue
+				}
+				if _, err := queue.DecodeFrames(r.Frames, r.Count); err != nil {
+					return 0, err
+				}
+			}
+			return len(all) * b.size, nil
+		})
+	}
 }
