@@ -14,24 +14,9 @@ func newMigrate(environ []string) *cobra.Command {
 process does that when it starts, one of them while the others wait: this is for those
 who want it done before.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := readConfig(environ, parts{})
-			if err != nil {
-				return err
-			}
-			log, err := newLogger(cmd.ErrOrStderr(), cfg.LogFormat, cfg.LogLevel)
-			if err != nil {
-				return err
-			}
-			s, err := openStores(cmd.Context(), cfg, nil, log)
-			if err != nil {
-				return err
-			}
-			if err := s.close(); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the tables are up to date")
+		RunE: withStores(environ, func(cmd *cobra.Command, _ config, _ *stores) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "the tables are up to date")
 			return err
-		},
+		}),
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,30 +12,16 @@ import (
 func newRebuild(environ []string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rebuild",
-		Short: "Count all clicks that the topic holds anew, in SNIP_DATA_DIR",
-		Long: `Count all clicks that topic "clicks" holds anew, beside the statistics that are
-shown, and show the new ones in one step once they are complete. Visitors are
-redirected and clicks counted all the while. Stopped halfway, it changes nothing.
+		Short: "Count all clicks that the topic holds anew",
+		Long: `Count all clicks that topic "clicks" in DATABASE_URL, or else in SNIP_DATA_DIR, holds
+anew, beside the statistics that are shown, and show the new ones in one step once they
+are complete. Visitors are redirected and clicks counted all the while. Stopped
+halfway, it changes nothing.
 
 The topic holds clicks for 7 days. Days of which it does not hold all clicks stay as
 they were.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := readConfig(environ, parts{worker: true})
-			if err != nil {
-				return err
-			}
-			log, err := newLogger(cmd.ErrOrStderr(), cfg.LogFormat, cfg.LogLevel)
-			if err != nil {
-				return err
-			}
-			s, err := openStores(cmd.Context(), cfg, nil, log)
-			if err != nil {
-				return err
-			}
-			err = rebuild(cmd, cfg, s)
-			return errors.Join(err, s.close())
-		},
+		RunE: withStores(environ, rebuild),
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/spf13/cobra"
+
 	"snip/queue"
 	"snip/queue/engine/postgres"
 	"snip/queue/engine/sqlite"
@@ -82,6 +84,25 @@ func openLog(ctx context.Context, cfg config, log *slog.Logger) (logEngine, erro
 	q.Set("pool_max_conns", strconv.Itoa(cfg.Connections))
 	at.RawQuery = q.Encode()
 	return postgres.Open(ctx, postgres.Config{URL: at.String(), Logger: log})
+}
+
+// withStores is for commands that work on the stores themselves, as workers do.
+func withStores(environ []string, do func(*cobra.Command, config, *stores) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		cfg, err := readConfig(environ, parts{worker: true})
+		if err != nil {
+			return err
+		}
+		log, err := newLogger(cmd.ErrOrStderr(), cfg.LogFormat, cfg.LogLevel)
+		if err != nil {
+			return err
+		}
+		s, err := openStores(cmd.Context(), cfg, nil, log)
+		if err != nil {
+			return err
+		}
+		return errors.Join(do(cmd, cfg, s), s.close())
+	}
 }
 
 func (s *stores) close() error { return errors.Join(s.log.Close(), s.links.Close()) }
