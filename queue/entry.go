@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,13 +12,23 @@ import (
 // Position: the number of messages before it in its partition, so that names
 // compare as the entries stand, and the check made at random when it was appended.
 func FormatEntry(offset uint64, check uint32) string {
-	return fmt.Sprintf("%016x-%08x", offset, check)
+	// By hand: an engine names every entry that it reads.
+	var number [12]byte
+	binary.BigEndian.PutUint64(number[:], offset)
+	binary.BigEndian.PutUint32(number[8:], check)
+	var name [entryLen]byte
+	hex.Encode(name[:], number[:8])
+	name[16] = '-'
+	hex.Encode(name[17:], number[8:])
+	return string(name[:])
 }
+
+const entryLen = 25 // Of what FormatEntry returns: 16 digits, '-', 8 digits.
 
 // ParseEntry reads what FormatEntry wrote. For anything else it returns
 // ErrPositionLost: no log of such an engine ever gave it.
 func ParseEntry(s string) (offset uint64, check uint32, err error) {
-	if len(s) != 25 || s[16] != '-' {
+	if len(s) != entryLen || s[16] != '-' {
 		return 0, 0, fmt.Errorf("entry %q: %w", s, ErrPositionLost)
 	}
 	offset, err1 := strconv.ParseUint(s[:16], 16, 64)
