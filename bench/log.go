@@ -22,9 +22,9 @@ const (
 )
 
 // publishAndConsume measures the log engine on a server, with one producer and one
-// consumer, against inserts and selects of rows that hold the same bytes, by the same
-// client: what a batch costs beyond being stored. The reference neither frames nor
-// reads messages.
+// consumer, against Watermill, and against inserts and selects of rows that hold the
+// same bytes, by the same client: what a batch costs beyond being stored. The last
+// reference neither frames nor reads messages.
 func publishAndConsume(ctx context.Context, rounds int, length time.Duration, server string) (err error) {
 	if server == "" {
 		return errors.New("name a server with -postgres URL")
@@ -49,22 +49,7 @@ func publishAndConsume(ctx context.Context, rounds int, length time.Duration, se
 		if err := b.prepare(ctx); err != nil {
 			return err
 		}
-		fmt.Printf("publish in batches of %d: ", size)
-		err := compare(ctx, rounds, length,
-			&contestant{name: "snip: Append", measure: b.publish},
-			&contestant{name: "pgx: INSERT of the same bytes", measure: b.insert})
-		if err != nil {
-			return err
-		}
-		if err := b.fill(ctx); err != nil {
-			return err
-		}
-		fmt.Printf("consume batches of %d: ", size)
-		err = compare(ctx, rounds, length,
-			&contestant{name: "snip: Read", measure: b.consume},
-			&contestant{name: "pgx: SELECT, decoded to messages", measure: b.scan(true)},
-			&contestant{name: "pgx: SELECT of the same bytes", measure: b.scan(false)})
-		if err != nil {
+		if err := b.compare(ctx, rounds, length); err != nil {
 			return err
 		}
 	}
@@ -82,26 +67,66 @@ type logBench struct {
 	batch  queue.Batch
 	frames []byte // The batch, as it is stored.
 	rows   int64
+	groups int // That have read the topic.
+}
+
+func (b *logBench) compare(ctx context.Context, rounds int, length time.Duration) error {
+	peer := newWatermillQueue(b.pool, b.topic)
+	fmt.Printf("publish in batches of %d: ", b.size)
+	snip := &contestant{name: "snip: Append", measure: b.publish}
+	watermill := &contestant{name: "watermill: Publish, queue schema", measure: peer.publish(b.batch.Messages)}
+	err := compare(ctx, rounds, length, snip, watermill,
+		&contestant{name: "pgx: INSERT of the same bytes", measure: b.insert})
+	if err != nil {
+		return err
+	}
+	printAgainst(snip, watermill)
+	if err := b.fill(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("consume batches of %d: ", b.size)
+	snip = &contestant{name: "snip: Group, positions stored", measure: b.readByGroup}
+	watermill = &contestant{name: "watermill: Subscribe, queue schema", measure: peer.consume}
+	err = compare(ctx, rounds, length, snip, watermill,
+		&contestant{name: "snip: Read", measure: b.read},
+		&contestant{name: "pgx: SELECT, decoded to messages", measure: b.scan(true)},
+		&contestant{name: "pgx: SELECT of the same bytes", measure: b.scan(false)})
+	if err != nil {
+		return err
+	}
+	printAgainst(snip, watermill)
+	return nil
+}
+
+// printAgainst prints how one that was measured does against another.
+func printAgainst(one, other *contestant) {
+	fmt.Printf("%s against %s: ratio %.2f\n", one.name, other.name, median(one.got)/median(other.got))
+}
+
+func (b *logBench) config() queue.TopicConfig {
+	return queue.TopicConfig{Name: b.topic, MaxBytes: 1 << 40}
 }
 
 func (b *logBench) prepare(ctx context.Context) error {
-	if _, err := b.engine.Declare(ctx, queue.TopicConfig{Name: b.topic, MaxBytes: 1 << 40}); err != nil {
+	if _, err := b.engine.Declare(ctx, b.config()); err != nil {
 		return err
 	}
 	b.batch.Segment = queue.NewSegmentID()
-	for range b.size {
-		b.batch.Messages = append(b.batch.Messages, queue.Message{Type: "click", Time: time.Now(), Body: random(logBody)})
-	}
+	b.batch.Messages = randomMessages(b.size)
 	b.frames = queue.AppendFrames(nil, b.batch.Messages)
 	_, err := b.pool.Exec(ctx, "CREATE TABLE "+b.table+" (id bigint PRIMARY KEY, count int NOT NULL, frames bytea NOT NULL)")
 	return err
 }
 
-// random bytes are nothing that the server could compress, for one side or the other.
-func random(n int) []byte {
-	b := make([]byte, n)
-	rand.Read(b) // Never fails, by its documentation.
-	return b
+// randomMessages are nothing that the server could compress, for one side or the other.
+func randomMessages(n int) []queue.Message {
+	messages := make([]queue.Message, n)
+	for i := range messages {
+		body := make([]byte, logBody)
+		rand.Read(body) // Never fails, by its documentation.
+		messages[i] = queue.Message{Type: "click", Time: time.Now(), Body: body}
+	}
+	return messages
 }
 
 func (b *logBench) append(ctx context.Context) error {
@@ -155,8 +180,8 @@ func (b *logBench) fill(ctx context.Context) error {
 	return err
 }
 
-// consume reads the topic, from the start again at its end.
-func (b *logBench) consume(ctx context.Context, length time.Duration) (float64, error) {
+// read reads the topic, from the start again at its end.
+func (b *logBench) read(ctx context.Context, length time.Duration) (float64, error) {
 	var at queue.Position
 	return b.repeat(length, func() (int, error) {
 		entries, err := b.engine.Read(ctx, b.topic, 0, at, logRead)
