@@ -3,7 +3,7 @@ package queue
 import "time"
 
 // Caps is what an engine claims, as data: the docs show it, TopicConfig.Check
-// refuses what it lacks, and queuetest holds the engine to it.
+// and QueueConfig.Check refuse what it lacks, and queuetest holds the engine to it.
 type Caps struct {
 	Engine string // Short name, such as "sqlite".
 
@@ -22,6 +22,17 @@ type Caps struct {
 	Shared bool
 
 	MaxBatchBytes int // The largest batch, its messages framed (see AppendFrames).
+
+	// Tasks: the engine is a TaskEngine. What follows is of tasks.
+	Tasks        bool
+	MaxTaskBytes int // The largest task, its message framed.
+
+	// ExactTasks: MaxTasks is never passed. Otherwise TasksOvershoot says by how much at most.
+	ExactTasks     bool
+	TasksOvershoot string
+
+	// SQL: the engine is a TxPusher.
+	SQL bool
 }
 
 // Durability orders what a message survives, the least first.

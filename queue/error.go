@@ -23,8 +23,13 @@ var (
 	// commit changed nothing. The work it stood for belongs to another owner.
 	ErrFenced = errors.New("fenced: another owner moved the position")
 
-	// ErrConflict: a roster was swapped by somebody else since it was loaded.
-	ErrConflict = errors.New("changed by another member")
+	// ErrConflict: somebody else has it, or changed it, meanwhile: a roster that was
+	// swapped since it was loaded, a task that is leased.
+	ErrConflict = errors.New("in the hands of another")
+
+	// ErrLeaseLost: the lease is over, and the task belongs to somebody else or to
+	// nobody. The verdict changed nothing.
+	ErrLeaseLost = errors.New("lease lost")
 
 	// ErrPositionLost: the log does not hold this position. What stood there was
 	// trimmed, or the position comes from a log that was emptied, replaced or

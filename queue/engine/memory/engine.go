@@ -3,10 +3,12 @@
 // run on.
 //
 // Mapping: a topic is a slice of entries per partition, each with its messages
-// framed, so that what is read is never what was passed in.
+// framed, so that what is read is never what was passed in. A task queue is a heap of
+// tasks, each framed, by when they are to be seen.
 // Delivery and ordering: as the contracts say. Appends of a partition are ordered
 // by the engine's one lock.
-// Limits: the bound of a topic counts framed bytes, exactly.
+// Limits: the bound of a topic counts framed bytes, exactly; that of a queue, tasks,
+// exactly.
 // Operations: none.
 package memory
 
@@ -17,8 +19,9 @@ import (
 	"snip/queue"
 )
 
-// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter and
-// queue.Backlogger. It is safe for concurrent use.
+// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter, queue.Backlogger,
+// queue.TaskEngine, queue.Controls, queue.DeadLetters and queue.QueueWaiter. It is safe
+// for concurrent use.
 type Engine struct {
 	started time.Time
 
@@ -27,15 +30,21 @@ type Engine struct {
 	topics  map[string]*topic
 	groups  map[groupTopic]*roster
 	places  map[place]queue.Position
-	version uint64        // Of the logs: counts appends, from 1.
-	grown   chan struct{} // Closed at the next append.
+	queues  map[string]*tasks
+	numbers int64         // Of tasks, leases and dead letters: the last one given.
+	version uint64        // Counts appends and pushes, from 1.
+	grown   chan struct{} // Closed at the next of them.
 }
 
 var (
-	_ queue.LogEngine  = (*Engine)(nil)
-	_ queue.GroupStore = (*Engine)(nil)
-	_ queue.Waiter     = (*Engine)(nil)
-	_ queue.Backlogger = (*Engine)(nil)
+	_ queue.LogEngine   = (*Engine)(nil)
+	_ queue.GroupStore  = (*Engine)(nil)
+	_ queue.Waiter      = (*Engine)(nil)
+	_ queue.Backlogger  = (*Engine)(nil)
+	_ queue.TaskEngine  = (*Engine)(nil)
+	_ queue.Controls    = (*Engine)(nil)
+	_ queue.DeadLetters = (*Engine)(nil)
+	_ queue.QueueWaiter = (*Engine)(nil)
 )
 
 // New returns an empty engine.
@@ -45,6 +54,7 @@ func New() *Engine {
 		topics:  map[string]*topic{},
 		groups:  map[groupTopic]*roster{},
 		places:  map[place]queue.Position{},
+		queues:  map[string]*tasks{},
 		version: 1,
 		grown:   make(chan struct{}),
 	}
@@ -59,7 +69,17 @@ func (e *Engine) Caps() queue.Caps {
 		SegmentMemory: 1<<63 - 1, // As long as the process.
 		ExactBound:    true,
 		MaxBatchBytes: 16 << 20,
+		Tasks:         true,
+		MaxTaskBytes:  maxTaskBytes,
+		ExactTasks:    true,
 	}
+}
+
+// grew wakes all who wait.
+func (e *Engine) grew() {
+	e.version++
+	close(e.grown)
+	e.grown = make(chan struct{})
 }
 
 // Close ends the engine: every call after it returns queue.ErrClosed.

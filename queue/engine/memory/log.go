@@ -92,9 +92,7 @@ func (e *Engine) Append(ctx context.Context, name string, p int, b queue.Batch) 
 	if !b.Segment.IsZero() {
 		part.next[b.Segment] = b.First + uint64(len(b.Messages))
 	}
-	e.version++
-	close(e.grown)
-	e.grown = make(chan struct{})
+	e.grew()
 	return nil
 }
 
@@ -242,10 +240,17 @@ func (e *Engine) Backlog(ctx context.Context, name string, p int, from queue.Pos
 
 // Wait returns when any topic has grown since the call that returned seen.
 func (e *Engine) Wait(ctx context.Context, name string, seen uint64) (uint64, error) {
+	return e.await(ctx, seen, func() error {
+		_, _, err := e.find(name, 0)
+		return err
+	})
+}
+
+func (e *Engine) await(ctx context.Context, seen uint64, find func() error) (uint64, error) {
 	if err := e.lock(ctx); err != nil {
 		return seen, err
 	}
-	_, _, err := e.find(name, 0)
+	err := find()
 	version, grown := e.version, e.grown
 	e.mu.Unlock()
 	if err != nil || version != seen {
