@@ -59,8 +59,9 @@ type TaskEngine interface {
 
 // PushResult tells what became of a task that was pushed.
 type PushResult struct {
-	ID     string
-	Pushed bool // False: one of that ID is there or remembered, and this one is not kept.
+	ID      string
+	Pushed  bool // False: one of that ID is there or remembered, and this one is not kept.
+	Dropped bool // Not kept for there is no room, and the queue drops what comes. Engines never say so.
 }
 
 // PullRequest says what a worker can take.
