@@ -85,6 +85,27 @@ func visit(t *testing.T, w *web.Server, path string) answer {
 	return do(t, w, http.MethodGet, path, "")
 }
 
+// visitMany starts visits of a code that the store knows and answers only when finish
+// is called, which returns when all is done.
+func visitMany(t *testing.T, w *web.Server, o *oracle, n int, code string) (finish func()) {
+	t.Helper()
+	answered := make(chan struct{})
+	o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+		<-answered
+		return everyCode(ctx, code)
+	})
+	var visits sync.WaitGroup
+	for range n {
+		visits.Go(func() { visit(t, w, "/"+code).wantRedirect(t, target(code)) })
+	}
+	synctest.Wait()
+	return func() {
+		close(answered)
+		visits.Wait()
+		synctest.Wait()
+	}
+}
+
 func TestCacheAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
@@ -125,18 +146,7 @@ func TestCacheForgets(t *testing.T) {
 func TestOneQuestionForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
-		open := make(chan struct{})
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
-			<-open
-			return everyCode(ctx, code)
-		})
-		var wait sync.WaitGroup
-		for range 1000 {
-			wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
-		}
-		synctest.Wait()
-		close(open)
-		wait.Wait()
+		visitMany(t, w, o, 1000, "abc")()
 		o.wantAsked(t, "abc", 1)
 	})
 }
@@ -221,20 +231,11 @@ func TestVisitorWhoLeaves(t *testing.T) {
 func TestOldAnswersAreNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
-		open := make(chan struct{})
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
-			<-open
-			return everyCode(ctx, code)
-		})
-		var wait sync.WaitGroup
-		wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
-		synctest.Wait()
+		finish := visitMany(t, w, o, 1, "abc")
 		do(t, w, http.MethodDelete, "/api/v1/links/abc", "", "Authorization", "Bearer k").want(t, http.StatusNoContent)
 		// Who comes after the change does not wait for the old answer.
 		visit(t, w, "/abc").want(t, http.StatusNotFound)
-		close(open)
-		wait.Wait()
-		synctest.Wait()
+		finish()
 		visit(t, w, "/abc").want(t, http.StatusNotFound)
 		o.wantAsked(t, "abc", 2)
 	})

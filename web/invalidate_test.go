@@ -1,16 +1,13 @@
 package web_test
 
 import (
-	"context"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"snip"
 	"snip/event"
 	"snip/queue"
 	"snip/web"
@@ -109,19 +106,10 @@ func TestDoubtIsOfAllLinks(t *testing.T) {
 func TestDoubtIsOfAnswersUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
-		open := make(chan struct{})
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
-			<-open
-			return everyCode(ctx, code)
-		})
-		var wait sync.WaitGroup
-		wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
-		synctest.Wait()
+		finish := visitMany(t, w, o, 1, "abc")
 		w.ForgetLinks()
 		o.answers(noCode)
-		close(open)
-		wait.Wait()
-		synctest.Wait()
+		finish()
 		visit(t, w, "/abc").want(t, http.StatusNotFound)
 	})
 }
@@ -131,19 +119,10 @@ func TestDoubtIsOfAnswersUnderWay(t *testing.T) {
 func TestAnswersUnderWayGoOnWithTheStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
-		open := make(chan struct{})
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
-			<-open
-			return everyCode(ctx, code)
-		})
-		var wait sync.WaitGroup
-		wait.Go(func() { visit(t, w, "/abc").wantRedirect(t, target("abc")) })
-		synctest.Wait()
+		finish := visitMany(t, w, o, 1, "abc")
 		w.LinkChanged(changed(t, time.Now(), "abc"))
 		o.answers(away)
-		close(open)
-		wait.Wait()
-		synctest.Wait()
+		finish()
 		visit(t, w, "/abc").wantRedirect(t, target("abc"))
 		o.answers(noCode)
 		time.Sleep(time.Second)
