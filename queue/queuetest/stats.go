@@ -6,6 +6,11 @@ import (
 	"snip/queue"
 )
 
+func backlogs(e queue.LogEngine) bool {
+	_, ok := e.(queue.Backlogger)
+	return ok
+}
+
 var statsCases = []Case{
 	{
 		Name: "StatsDescribeTheTopic",
@@ -13,13 +18,10 @@ var statsCases = []Case{
 		run:  statsDescribeTheTopic,
 	},
 	{
-		Name: "BacklogIsWhatStandsBehind",
-		Rule: "Backlog counts the messages after a position and finds the earliest of their times; its errors are those of Read.",
-		needs: func(e queue.LogEngine) bool {
-			_, ok := e.(queue.Backlogger)
-			return ok
-		},
-		run: backlogIsWhatStandsBehind,
+		Name:  "BacklogIsWhatStandsBehind",
+		Rule:  "Backlog counts the messages after a position and finds the earliest of their times; its errors are those of Read.",
+		needs: backlogs,
+		run:   backlogIsWhatStandsBehind,
 	},
 }
 

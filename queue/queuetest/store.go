@@ -10,6 +10,9 @@ import (
 
 func shared(e queue.LogEngine) bool { return e.Caps().Shared }
 
+// outlives: what the engine keeps is there when it is opened again.
+func outlives(e queue.LogEngine) bool { return e.Caps().Durability > queue.DurableNothing }
+
 var storeCases = []Case{
 	{
 		Name:  "ASharedStoreIsOneLog",
@@ -26,7 +29,7 @@ var storeCases = []Case{
 	{
 		Name:  "OpeningAgainKeepsEverything",
 		Rule:  "Where Caps.Durability is more than nothing, an engine that is opened again holds all that the one before took.",
-		needs: func(e queue.LogEngine) bool { return e.Caps().Durability > queue.DurableNothing },
+		needs: outlives,
 		run:   openingAgainKeepsEverything,
 	},
 	{

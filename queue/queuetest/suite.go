@@ -14,6 +14,9 @@
 // The suite asks the engine's [queue.Caps] and looks for the optional interfaces
 // [queue.GroupStore], [queue.Waiter] and [queue.Backlogger]: it runs what is
 // claimed, and checks that what is not is refused. [Cases] lists the rules.
+//
+// Two more tests take a few lines each: [LogModel] compares an engine with another one
+// call by call, at random, and [LogProcesses] uses a store from many processes.
 package queuetest
 
 import (
