@@ -1,19 +1,43 @@
 package sqlite_test
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
 	"snip/queue"
+	"snip/queue/engine/memory"
 	"snip/queue/engine/sqlite"
 	"snip/queue/queuetest"
 )
 
-func TestConformance(t *testing.T) {
-	queuetest.Run(t, func(t *testing.T) queuetest.Open {
-		path := filepath.Join(t.TempDir(), "log.db")
-		return func() (queue.LogEngine, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Path: path})
-		}
+func TestMain(m *testing.M) {
+	queuetest.LogAppender(openStore)
+	goleak.VerifyTestMain(m)
+}
+
+func TestConformance(t *testing.T) { queuetest.Run(t, newStore) }
+
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		choose := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(r, what) }
+		m := queuetest.NewLogModel(r, newStore(t), memory.New(), choose)
+		r.Repeat(map[string]func(*rapid.T){"step": func(*rapid.T) { m.Step() }})
 	})
+}
+
+func TestProcesses(t *testing.T) {
+	queuetest.LogProcesses(t, filepath.Join(t.TempDir(), "log.db"), openStore)
+}
+
+func openStore(ctx context.Context, path string) (queue.LogEngine, error) {
+	return sqlite.Open(ctx, sqlite.Config{Path: path})
+}
+
+func newStore(t *testing.T) queuetest.Open {
+	path := filepath.Join(t.TempDir(), "log.db")
+	return func() (queue.LogEngine, error) { return openStore(t.Context(), path) }
 }
