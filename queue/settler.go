@@ -19,9 +19,9 @@ type settler struct {
 
 // settling is a verdict on its way.
 type settling struct {
+	run     *taskRun
 	verdict Verdict
 	end     TaskEnd
-	id      string
 }
 
 func newSettler(w *Worker, queue string, log *slog.Logger) *settler {
@@ -70,6 +70,7 @@ func (s *settler) settle(batch []settling) {
 			for _, b := range batch {
 				b.end.Outcome = OutcomeUnknown
 				s.worker.cfg.Observer.taskEnded(b.end)
+				b.run.settled()
 			}
 			return
 		}
@@ -113,14 +114,15 @@ func (s *settler) report(b settling, err error, again bool) {
 		b.end.Outcome = OutcomeUnknown // An earlier call may have carried it out.
 	case errors.Is(err, ErrLeaseLost):
 		b.end.Outcome = OutcomeLeaseLost
-		s.log.Info("a verdict came too late: the lease was lost", "type", b.end.Type, "id", b.id)
+		s.log.Info("a verdict came too late: the lease was lost", "type", b.end.Type, "id", b.run.task.ID)
 	case err != nil:
 		b.end.Outcome = OutcomeUnknown
-		s.log.Error("a verdict was refused", "type", b.end.Type, "id", b.id, "error", err)
+		s.log.Error("a verdict was refused", "type", b.end.Type, "id", b.run.task.ID, "error", err)
 	default:
 		b.end.Outcome = map[VerdictKind]Outcome{
 			Done: OutcomeDone, Retry: OutcomeRetried, Release: OutcomeReleased, Bury: OutcomeBuried,
 		}[b.verdict.Kind]
 	}
 	s.worker.cfg.Observer.taskEnded(b.end)
+	b.run.settled()
 }

@@ -92,19 +92,25 @@ func (r *taskRun) settle(v Verdict, err error, lost bool) {
 	if lost {
 		end.Outcome = OutcomeLeaseLost
 		c.worker.cfg.Observer.taskEnded(end)
+		r.settled()
 	} else {
-		c.settler.verdicts <- settling{v, end, t.ID}
+		c.settler.verdicts <- settling{r, v, end}
 	}
 	c.mu.Lock()
 	delete(c.runs, r)
 	c.mu.Unlock()
-	if r.single {
-		c.worker.gate.unclaim(c)
-	}
 	c.worker.gate.add(-1)
 	select {
 	case c.freed <- struct{}{}:
 	default:
+	}
+}
+
+// settled lets others in after a task that ran alone. Before its verdict was given they
+// could still take it with them.
+func (r *taskRun) settled() {
+	if r.single {
+		r.puller.worker.gate.unclaim(r.puller)
 	}
 }
 
