@@ -65,8 +65,8 @@ func (e *Engine) Redrive(ctx context.Context, name string, numbers []int64, limi
 	defer e.mu.Unlock()
 	var chosen []*dead
 	ids := map[string]bool{} // Two dead letters may have one ID: the second stays.
-	for _, d := range q.choose(numbers, limit) {
-		if q.byID[d.id] == nil && !ids[d.id] {
+	for _, d := range q.choose(numbers, len(q.dead)) {
+		if len(chosen) < limit && q.byID[d.id] == nil && !ids[d.id] {
 			chosen, ids[d.id] = append(chosen, d), true
 		}
 	}
