@@ -22,3 +22,16 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+// TestTasks does the same for task queues.
+func TestTasks(t *testing.T) {
+	for _, c := range queuetest.TaskCases() {
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.Run(t, func(*testing.T) queuetest.TaskStore {
+					return queuetest.TaskStore{Open: func() (queue.TaskEngine, error) { return memory.New(), nil }}
+				})
+			})
+		})
+	}
+}

@@ -1,0 +1,394 @@
+package queuetest
+
+import (
+	"strings"
+	"time"
+
+	"snip/queue"
+)
+
+func deadLetters(e queue.TaskEngine) bool {
+	_, ok := e.(queue.DeadLetters)
+	return ok
+}
+
+var taskDeadCases = []TaskCase{
+	{
+		Name:  "ADeadLetterKeepsEverything",
+		Rule:  "A dead letter keeps its message byte for byte, its deadline, its counters, its reason, its last error, and when it was pushed and buried. Failed counts the failure it was buried for.",
+		needs: deadLetters,
+		run:   aDeadLetterKeepsEverything,
+	},
+	{
+		Name:  "DeadLettersAreListedInOrder",
+		Rule:  "Dead letters are listed the longest dead first, as many as are asked for, from after a number on; numbers grow.",
+		needs: deadLetters,
+		run:   deadLettersAreListedInOrder,
+	},
+	{
+		Name:  "RedrivePutsBack",
+		Rule:  "Redrive puts dead letters back into their queue, due at once, as they were pushed, with counters at zero: those of the numbers, or the longest dead, at most max. Numbers that are not there are passed over.",
+		needs: deadLetters,
+		run:   redrivePutsBack,
+	},
+	{
+		Name:  "RedrivePassesOverTakenIDs",
+		Rule:  "A dead letter whose ID is in the queue again stays dead, and does not count towards max.",
+		needs: deadLetters,
+		run:   redrivePassesOverTakenIDs,
+	},
+	{
+		Name:  "RedriveNeedsRoom",
+		Rule:  "Where there is no room for all that is to be put back, Redrive answers a *FullError and puts nothing back, nor does it drop anything.",
+		needs: deadLetters,
+		run:   redriveNeedsRoom,
+	},
+	{
+		Name:  "DeletedIsForgotten",
+		Rule:  "DeleteDead forgets dead letters for good, chosen as by Redrive.",
+		needs: deadLetters,
+		run:   deletedIsForgotten,
+	},
+	{
+		Name: "DeadLettersAreBounded",
+		Rule: "Beyond MaxDead the oldest dead letters are dropped, and counted.",
+		run:  deadLettersAreBounded,
+	},
+	{
+		Name: "DeadLettersEnd",
+		Rule: "A dead letter that is older than KeepDead is dropped, and counted.",
+		run:  deadLettersEnd,
+	},
+	{
+		Name: "ADeadTaskFreesItsID",
+		Rule: "The ID of a dead task is free: it can be pushed again, and die again.",
+		run:  aDeadTaskFreesItsID,
+	},
+}
+
+func (s *taskSuite) graves() queue.DeadLetters { return s.engine.(queue.DeadLetters) }
+
+func (s *taskSuite) list(after int64, limit int) []queue.DeadLetter {
+	s.Helper()
+	got, err := s.graves().ListDead(s.Context(), mail, after, limit)
+	if err != nil {
+		s.Fatalf("ListDead(%d, %d) = %v", after, limit, err)
+	}
+	if len(got) > limit {
+		s.Fatalf("ListDead(%d, %d) = %d letters", after, limit, len(got))
+	}
+	return got
+}
+
+// dead lists all dead letters.
+func (s *taskSuite) dead() []queue.DeadLetter {
+	s.Helper()
+	return s.list(0, many)
+}
+
+func deadNames(all []queue.DeadLetter) string {
+	var tasks []queue.Task
+	for _, d := range all {
+		tasks = append(tasks, d.Task)
+	}
+	return names(tasks)
+}
+
+// wantDead compares the IDs of all dead letters.
+func (s *taskSuite) wantDead(want string) []queue.DeadLetter {
+	s.Helper()
+	all := s.dead()
+	if got := deadNames(all); got != want {
+		s.Errorf("dead letters are %q, want %q", got, want)
+	}
+	if got := s.stats().Dead; got != int64(len(all)) {
+		s.Errorf("QueueStats().Dead = %d, but %d are listed", got, len(all))
+	}
+	return all
+}
+
+// numbersOf are those of the dead letters of some IDs.
+func (s *taskSuite) numbersOf(ids string) []int64 {
+	s.Helper()
+	var numbers []int64
+	for id := range strings.FieldsSeq(ids) {
+		for _, d := range s.dead() {
+			if d.ID == id {
+				numbers = append(numbers, d.Number)
+			}
+		}
+	}
+	return numbers
+}
+
+// wantCount compares how many Redrive or DeleteDead chose.
+func (s *taskSuite) wantCount(call string, want int) func(int, error) {
+	return func(got int, err error) {
+		s.Helper()
+		if err != nil || got != want {
+			s.Errorf("%s() = %d, %v, want %d", call, got, err, want)
+		}
+	}
+}
+
+// kill pushes tasks and buries them in their order.
+func (s *taskSuite) kill(ids string) {
+	s.Helper()
+	s.push(jobs(ids)...)
+	s.bury(s.wantPull(ids)...)
+}
+
+func aDeadLetterKeepsEverything(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	want := oddTasks()
+	before := time.Now().Add(-grace)
+	s.push(want...)
+	reasons := []queue.Reason{queue.ReasonFailed, queue.ReasonLost, queue.ReasonExpired, "no such user's 名"}
+	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
+	for i, l := range got {
+		switch i % 3 {
+		case 0:
+			s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Retry, Error: "earlier"})
+		case 1:
+			s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Release})
+		case 2:
+			s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: time.Millisecond})
+		}
+	}
+	s.ready(int64(len(want)))
+	for i, task := range want {
+		// One by one, so that they stand in their order.
+		pulled := s.request(queue.PullRequest{Types: []string{task.Type}, Max: 1, Lease: long}).Tasks
+		s.settle(queue.Verdict{Lease: pulled[0].Lease, Kind: queue.Bury, Reason: reasons[i%4], Error: "last '" + pulled[0].ID})
+	}
+	found := map[string]queue.DeadLetter{}
+	for _, d := range s.dead() {
+		found[d.ID] = d
+	}
+	var last int64
+	for _, d := range s.dead() {
+		if d.Number <= last {
+			s.Errorf("dead letter %d comes after %d", d.Number, last)
+		}
+		last = d.Number
+	}
+	for i, task := range want {
+		d, ok := found[task.ID]
+		if !ok {
+			s.Errorf("task %q is not among the dead letters", task.ID)
+			continue
+		}
+		if !sameTask(d.Task, task) {
+			s.Errorf("dead letter %d = %.300q, deadline %s, want %.300q, deadline %s", i, d.Message, d.Deadline, task.Message, task.Deadline)
+		}
+		if d.Error != "last '"+task.ID {
+			s.Errorf("task %q died of %q", task.ID, d.Error)
+		}
+		counted := [3]int{}
+		counted[[]int{0, 2, 1}[i%3]]++
+		if d.Reason == queue.ReasonFailed {
+			counted[0]++
+		}
+		if got := [3]int{d.Failed, d.Lost, d.Released}; got != counted {
+			s.Errorf("task %q, buried as %q: failed, lost and released %v times, want %v", task.ID, d.Reason, got, counted)
+		}
+		now := time.Now().Add(grace)
+		if d.Pushed.Before(before) || d.Buried.Before(d.Pushed) || d.Buried.After(now) {
+			s.Errorf("task %q: pushed %s, buried %s, want both in this order from %s to %s", task.ID, d.Pushed, d.Buried, before, now)
+		}
+	}
+}
+
+func deadLettersAreListedInOrder(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	s.wantDead("")
+	s.kill("a b c d e")
+	all := s.wantDead("a b c d e")
+	for i := range all {
+		if i > 0 && (all[i].Number <= all[i-1].Number || all[i].Buried.Before(all[i-1].Buried)) {
+			s.Errorf("dead letter %d, %s, comes after %d, %s", all[i].Number, all[i].Buried, all[i-1].Number, all[i-1].Buried)
+		}
+		want := []string{"b c", "c d", "d e", "e", ""}[i]
+		if got := deadNames(s.list(all[i].Number, 2)); got != want {
+			s.Errorf("ListDead() after %q = %q, want %q", all[i].ID, got, want)
+		}
+	}
+	if got := deadNames(s.list(0, 1)); got != "a" {
+		s.Errorf("ListDead() of one = %q, want %q", got, "a")
+	}
+	if got := deadNames(s.list(all[4].Number+1000, many)); got != "" {
+		s.Errorf("ListDead() after the last = %q", got)
+	}
+	s.list(0, 0)
+	s.kill("f")
+	if got := deadNames(s.list(all[4].Number, many)); got != "f" {
+		s.Errorf("ListDead() after what was the last = %q, want %q", got, "f")
+	}
+}
+
+func redrivePutsBack(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	want := oddTasks()
+	s.push(want...)
+	for _, l := range s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks {
+		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Release})
+	}
+	s.bury(s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks...)
+	before := time.Now().Add(-grace)
+	s.wantCount("Redrive", len(want))(s.graves().Redrive(s.Context(), mail, nil, many))
+	s.wantDead("")
+	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
+	s.wantTasks(got, want)
+	for _, l := range got {
+		if l.Failed != 0 || l.Lost != 0 || l.Released != 0 || l.Expired || l.At.Before(before) {
+			s.Errorf("task %q: failed %d, lost %d, released %d times, due at %s, want none, and due at once",
+				l.ID, l.Failed, l.Lost, l.Released, l.At)
+		}
+	}
+	s.done(got...)
+
+	s.kill("a b c d e f")
+	numbers := append(s.numbersOf("c e"), 1<<40, -1)
+	s.wantCount("Redrive", 2)(s.graves().Redrive(s.Context(), mail, numbers, many))
+	s.wantDead("a b d f")
+	s.wantPull("c e")
+	s.wantCount("Redrive", 0)(s.graves().Redrive(s.Context(), mail, numbers, many))
+	s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, s.numbersOf("d f"), 1))
+	s.wantPull("d")
+	s.wantCount("Redrive", 0)(s.graves().Redrive(s.Context(), mail, nil, 0))
+	s.wantCount("Redrive", 2)(s.graves().Redrive(s.Context(), mail, nil, 2))
+	s.wantPull("a b")
+	s.wantDead("f")
+	s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, nil, many))
+	s.wantCount("Redrive", 0)(s.graves().Redrive(s.Context(), mail, nil, many))
+	s.bury(s.pullOne("f")) // It may die again.
+	s.wantDead("f")
+}
+
+func redrivePassesOverTakenIDs(s *taskSuite) {
+	s.declare(queue.QueueConfig{KeepDone: long})
+	s.kill("a b c d")
+	s.push(job("a"), delayed("b", long))
+	s.wantPull("a")
+	s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, nil, 1))
+	s.wantPull("c")
+	s.wantCount("Redrive", 0)(s.graves().Redrive(s.Context(), mail, s.numbersOf("a b"), many))
+	s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, nil, many))
+	s.wantDead("a b")
+	s.wantPull("d")
+	s.wantCounts(counts{delayed: 1, leased: 3, dead: 2})
+
+	// Of two of one ID, the longest dead comes back first.
+	s.kill("x")
+	s.kill("x")
+	s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, nil, many))
+	left := s.wantDead("a b x")
+	s.done(s.pullOne("x"))
+	// One that is done and remembered is not in the queue.
+	s.skipped(job("x"))
+	s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, []int64{left[2].Number}, many))
+	s.done(s.pullOne("x"))
+	s.wantDead("a b")
+}
+
+func redriveNeedsRoom(s *taskSuite) {
+	for _, policy := range []queue.Overflow{queue.Reject, queue.DropOldest} {
+		s.declare(queue.QueueConfig{MaxTasks: 3, Overflow: policy, Remember: -1})
+		s.kill("a b")
+		s.push(jobs("c d")...)
+		before := s.stats()
+		if n, err := s.graves().Redrive(s.Context(), mail, nil, many); n != 0 || !s.isFull(err) {
+			s.Errorf("Redrive() of two into room for one = %d, %v, want a *FullError", n, err)
+		}
+		if after := s.stats(); after != before {
+			s.Errorf("a Redrive that was refused changed %+v to %+v", before, after)
+		}
+		s.wantCount("Redrive", 1)(s.graves().Redrive(s.Context(), mail, nil, 1))
+		if n, err := s.graves().Redrive(s.Context(), mail, nil, 1); n != 0 || !s.isFull(err) {
+			s.Errorf("Redrive() of one into no room = %d, %v, want a *FullError", n, err)
+		}
+		s.wantDead("b")
+		s.done(s.wantPull("c d a")...)
+		s.wantCount("DeleteDead", 1)(s.graves().DeleteDead(s.Context(), mail, nil, many))
+	}
+}
+
+func deletedIsForgotten(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	s.kill("a b c d e")
+	numbers := append(s.numbersOf("b d"), 1<<40)
+	s.wantCount("DeleteDead", 2)(s.graves().DeleteDead(s.Context(), mail, numbers, many))
+	s.wantCount("DeleteDead", 0)(s.graves().DeleteDead(s.Context(), mail, numbers, many))
+	s.wantDead("a c e")
+	s.wantCount("DeleteDead", 0)(s.graves().DeleteDead(s.Context(), mail, nil, 0))
+	s.wantCount("DeleteDead", 1)(s.graves().DeleteDead(s.Context(), mail, s.numbersOf("c e"), 1))
+	s.wantCount("DeleteDead", 1)(s.graves().DeleteDead(s.Context(), mail, nil, 1))
+	s.wantDead("e")
+	s.push(job("e"))
+	s.wantCount("DeleteDead", 1)(s.graves().DeleteDead(s.Context(), mail, nil, many)) // Its ID is in the queue again.
+	s.wantDead("")
+	s.wantPull("e")
+	if stats := s.stats(); stats.DroppedDead != 0 || !stats.OldestDead.IsZero() {
+		s.Errorf("%d dead letters were dropped, the oldest is of %s, want none", stats.DroppedDead, stats.OldestDead)
+	}
+}
+
+func deadLettersAreBounded(s *taskSuite) {
+	s.declare(queue.QueueConfig{MaxDead: 3})
+	s.push(jobs("a b c d e")...)
+	got := s.wantPull("a b c d e")
+	wantStats := func(dead, dropped int64) {
+		s.Helper()
+		if stats := s.stats(); stats.Dead != dead || stats.DroppedDead != dropped || stats.Dropped != 0 {
+			s.Errorf("%d dead, %d dropped, want %d and %d", stats.Dead, stats.DroppedDead, dead, dropped)
+		}
+	}
+	s.bury(got[:3]...)
+	wantStats(3, 0)
+	s.bury(got[3:]...)
+	wantStats(3, 2)
+	if deadLetters(s.engine) {
+		s.wantDead("c d e")
+	}
+	s.push(jobs("f g h i")...)
+	var verdicts []queue.Verdict
+	for _, l := range s.wantPull("f g h i") {
+		verdicts = append(verdicts, queue.Verdict{Lease: l.Lease, Kind: queue.Bury, Reason: queue.ReasonFailed})
+	}
+	s.settle(verdicts...) // More at once than are kept.
+	wantStats(3, 6)
+	s.declare(queue.QueueConfig{MaxDead: 1})
+	s.push(job("j"))
+	s.bury(s.pullOne("j"))
+	wantStats(1, 9)
+	if deadLetters(s.engine) {
+		s.wantDead("j")
+	}
+}
+
+func deadLettersEnd(s *taskSuite) {
+	s.declare(queue.QueueConfig{KeepDead: 50 * time.Millisecond})
+	s.push(jobs("a b")...)
+	got := s.wantPull("a b")
+	s.bury(got...)
+	s.eventually("dropped", func() bool { return s.stats().Dead == 0 })
+	if stats := s.stats(); stats.DroppedDead != 2 || !stats.OldestDead.IsZero() {
+		s.Errorf("%d dead letters were dropped, the oldest is of %s, want 2 and none", stats.DroppedDead, stats.OldestDead)
+	}
+	if deadLetters(s.engine) {
+		s.wantDead("")
+		s.wantCount("Redrive", 0)(s.graves().Redrive(s.Context(), mail, nil, many))
+	}
+	s.wantPull("")
+}
+
+func aDeadTaskFreesItsID(s *taskSuite) {
+	s.declare(queue.QueueConfig{KeepDone: long})
+	for range 3 {
+		s.kill("a")
+	}
+	s.wantCounts(counts{dead: 3})
+	s.push(job("a"))
+	s.done(s.pullOne("a"))
+	s.skipped(job("a"))
+}

@@ -1,0 +1,187 @@
+package queuetest
+
+import (
+	"time"
+
+	"snip/queue"
+)
+
+var taskLeaseCases = []TaskCase{
+	{
+		Name: "ALeasedTaskIsHidden",
+		Rule: "A leased task is not pulled by others until its lease ends.",
+		run:  aLeasedTaskIsHidden,
+	},
+	{
+		Name: "ALeaseThatEndsGivesTheTaskBack",
+		Rule: "A task whose lease ended without a verdict is pulled again, due since the lease ended, under another lease.",
+		run:  aLeaseThatEndsGivesTheTaskBack,
+	},
+	{
+		Name: "ALostLeaseChangesNothing",
+		Rule: "Once a task was pulled again, every verdict under the lease before is ErrLeaseLost and changes nothing; so is one under the lease of a task that was cancelled, replaced or dropped meanwhile.",
+		run:  aLostLeaseChangesNothing,
+	},
+	{
+		Name: "ALateVerdictCountsUntilTheNextPull",
+		Rule: "A lease that is over still counts until the task is pulled again: its verdict is carried out, and nothing was lost.",
+		run:  aLateVerdictCountsUntilTheNextPull,
+	},
+	{
+		Name: "ExtendPutsTheEndOff",
+		Rule: "Extending a lease puts its end off, counted from now on, or brings it nearer; the lease stays the same.",
+		run:  extendPutsTheEndOff,
+	},
+	{
+		Name: "ProgressIsKept",
+		Rule: "What the last Extend gave as progress is kept byte for byte through retries, releases and losses; an Extend without it leaves it as it was.",
+		run:  progressIsKept,
+	},
+}
+
+func aLeasedTaskIsHidden(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	const lease = 300 * time.Millisecond
+	s.push(jobs("a b")...)
+	start := time.Now()
+	first := s.request(queue.PullRequest{Max: 1, Lease: lease}).Tasks
+	s.wantPull("b")
+	back := s.pullSoon(long)
+	if early := lease - time.Since(start); early > grace {
+		s.Errorf("a lease of %s ended %s early", lease, early)
+	}
+	if leasedNames(first) != "a" || leasedNames(back) != "a" || back[0].Lease == first[0].Lease {
+		s.Errorf("first %q under %v, then %q under %v, want twice the same under two leases",
+			leasedNames(first), first[0].Lease, leasedNames(back), back[0].Lease)
+	}
+}
+
+func aLeaseThatEndsGivesTheTaskBack(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	s.push(jobs("a b")...)
+	leases := map[queue.Lease]bool{}
+	for range 3 {
+		lost := s.lose()
+		s.push(job(""))
+		got := s.request(queue.PullRequest{Max: 3, Lease: time.Millisecond}).Tasks
+		if len(got) != 3 || leasedNames(got[:2]) != "a b" {
+			s.Fatalf("Pull() = %q, want a, b and the one that was pushed last", leasedNames(got))
+		}
+		for _, l := range append(lost[:2], got...) {
+			if leases[l.Lease] {
+				s.Fatalf("task %q came twice under lease %v", l.ID, l.Lease)
+			}
+			leases[l.Lease] = true
+		}
+		s.settle(queue.Verdict{Lease: got[2].Lease, Kind: queue.Done})
+		s.eventually("the end of leases", func() bool { return s.stats().Leased == 0 })
+	}
+	s.wantCounts(counts{ready: 2})
+}
+
+func aLostLeaseChangesNothing(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	s.push(job("a"))
+	var stale []queue.Verdict
+	for range 3 {
+		stale = append(stale, everyVerdict(s.lose()[0].Lease)...)
+	}
+	held := s.pullOne("a")
+	s.wantLost(stale...)
+	s.wantCounts(counts{leased: 1})
+	s.settle(queue.Verdict{Lease: held.Lease, Kind: queue.Retry})
+	s.wantLost(stale...)
+	s.wantCounts(counts{ready: 1})
+	if l := s.pullOne("a"); l.Failed != 1 || l.Lost != 3 || l.Released != 0 || l.Progress != nil {
+		s.Errorf("failed %d, lost %d, released %d times, progress %q, want 1, 3, 0 and none", l.Failed, l.Lost, l.Released, l.Progress)
+	}
+	s.wantLost(everyVerdict(held.Lease)...)
+
+	s.declare(queue.QueueConfig{Overflow: queue.DropOldest, MaxTasks: 2})
+	s.push(job("dropped"))
+	lost := s.lose()
+	s.push(jobs("b")...) // Takes its place.
+	s.wantLost(everyVerdict(lost[0].Lease)...)
+	s.wantCounts(counts{ready: 1, leased: 1})
+}
+
+func aLateVerdictCountsUntilTheNextPull(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	s.push(jobs("done retry release bury extend")...)
+	late := s.lose()
+	s.wantCounts(counts{ready: 5})
+	s.settle(
+		queue.Verdict{Lease: late[0].Lease, Kind: queue.Done},
+		queue.Verdict{Lease: late[1].Lease, Kind: queue.Retry, Delay: long},
+		queue.Verdict{Lease: late[2].Lease, Kind: queue.Release},
+		queue.Verdict{Lease: late[3].Lease, Kind: queue.Bury, Reason: queue.ReasonFailed},
+		queue.Verdict{Lease: late[4].Lease, Kind: queue.Extend, Delay: long},
+	)
+	s.wantCounts(counts{ready: 1, delayed: 1, leased: 1, dead: 1})
+	if l := s.pullOne("release"); l.Released != 1 || l.Lost != 0 {
+		s.Errorf("released %d, lost %d times, want 1 and 0", l.Released, l.Lost)
+	}
+	s.done(late[4])
+}
+
+func extendPutsTheEndOff(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	const lease = 200 * time.Millisecond
+	s.push(jobs("extended shortened ends")...)
+	start := time.Now()
+	got := s.request(queue.PullRequest{Max: 2, Lease: lease}).Tasks
+	s.settle(queue.Verdict{Lease: got[0].Lease, Kind: queue.Extend, Delay: long})
+	held := s.pullOne("ends")
+	s.settle(
+		queue.Verdict{Lease: got[1].Lease, Kind: queue.Extend, Delay: long},
+		queue.Verdict{Lease: held.Lease, Kind: queue.Extend, Delay: 2 * lease},
+	)
+	s.settle(queue.Verdict{Lease: got[1].Lease, Kind: queue.Extend, Delay: time.Millisecond})
+	if back := s.pullSoon(long); leasedNames(back) != "shortened" {
+		s.Errorf("Pull() = %q, want %q", leasedNames(back), "shortened")
+	}
+	back := s.pullSoon(long)
+	if early := 2*lease - time.Since(start); leasedNames(back) != "ends" || early > grace {
+		s.Errorf("Pull() = %q, %s before its lease ends, want %q", leasedNames(back), early, "ends")
+	}
+	s.wantCounts(counts{leased: 3})
+	s.done(got[0])
+}
+
+func progressIsKept(s *taskSuite) {
+	s.declare(queue.QueueConfig{})
+	s.push(job("a"))
+	binary := []byte("\x00\xff'\\x00")
+	large := make([]byte, 64<<10)
+	extend := func(l queue.Leased, progress []byte) {
+		s.Helper()
+		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: long, Progress: progress})
+	}
+	l := s.pullOne("a")
+	for _, c := range []struct {
+		kept, want []byte
+		end        queue.VerdictKind
+	}{
+		{nil, nil, queue.Retry},
+		{[]byte("1 %"), []byte("1 %"), queue.Release},
+		{nil, []byte("1 %"), queue.Retry},
+		{binary, binary, queue.Retry},
+		{large, large, queue.Release},
+		{[]byte{}, nil, queue.Retry},
+	} {
+		if c.kept != nil {
+			extend(l, []byte("an earlier one"))
+		}
+		extend(l, c.kept)
+		s.settle(queue.Verdict{Lease: l.Lease, Kind: c.end})
+		l = s.pullOne("a")
+		if string(l.Progress) != string(c.want) {
+			s.Errorf("after Extend with %.50q: progress %.50q, want %.50q", c.kept, l.Progress, c.want)
+		}
+	}
+	extend(l, binary)
+	s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: time.Millisecond})
+	if l = s.pullSoon(long)[0]; string(l.Progress) != string(binary) {
+		s.Errorf("after a loss: progress %q, want %q", l.Progress, binary)
+	}
+}
