@@ -59,9 +59,9 @@ type DeadLetters interface {
 
 	// Redrive puts dead letters back into their queue, due at once, with counters at
 	// zero, and returns how many: those of the numbers, or with none named the longest
-	// dead, at most max. Numbers that are not there are passed over, and so is one whose
-	// ID is in the queue again. What it puts back counts towards the bound: where there
-	// is no room it answers a *FullError and puts nothing back.
+	// dead, at most max. Passed over, and not counted, are numbers that are not there and
+	// those whose ID is in the queue again. What it puts back counts towards the bound:
+	// where there is no room it answers a *FullError and puts nothing back.
 	Redrive(ctx context.Context, queue string, numbers []int64, max int) (int, error)
 
 	// DeleteDead forgets dead letters for good and returns how many, chosen as by Redrive.

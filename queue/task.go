@@ -41,13 +41,15 @@ type TaskEngine interface {
 	// are in the order of the tasks.
 	Push(ctx context.Context, queue string, tasks []Task) ([]PushResult, error)
 
-	// Pull leases tasks that are due, the longest due first: possibly none. Pulling a
-	// task whose lease ended without a verdict adds one to its Lost. A paused queue
-	// gives nothing.
+	// Pull leases tasks that are due, the longest due first, and of those due at the
+	// same moment the one pushed first: possibly none. Pulling a task whose lease ended
+	// without a verdict adds one to its Lost; it was due when the lease ended. A paused
+	// queue gives nothing.
 	Pull(ctx context.Context, queue string, p PullRequest) (Pulled, error)
 
 	// Settle carries out the verdicts and returns what became of each, in their order:
 	// nil, or ErrLeaseLost where the task is not under that lease, with nothing changed.
+	// A lease that is over still holds until the task is pulled again.
 	// A Done, Bury, Retry or Release that comes again after it was carried out may
 	// answer nil or ErrLeaseLost. The last error is that of the call: with it nobody
 	// knows, and sending the same again is right.

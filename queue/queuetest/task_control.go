@@ -141,7 +141,9 @@ func getFindsATaskWhereverItStands(s *taskSuite) {
 	s.replace(now)
 	want(queue.StateReady, "", "")
 	l := pull(long)
-	want(queue.StateLeased, "", "")
+	if info := want(queue.StateLeased, "", ""); info.At.Sub(l.At).Abs() > grace {
+		s.Errorf("a leased task was due at %s, want %s", info.At, l.At)
+	}
 	s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: long, Progress: []byte("\x00half")})
 	want(queue.StateLeased, "", "\x00half")
 	s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Retry, Error: "first"})

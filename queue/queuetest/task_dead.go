@@ -15,7 +15,7 @@ func deadLetters(e queue.TaskEngine) bool {
 var taskDeadCases = []TaskCase{
 	{
 		Name:  "ADeadLetterKeepsEverything",
-		Rule:  "A dead letter keeps its message byte for byte, its deadline, its counters, its reason, its last error, and when it was pushed and buried. Failed counts the failure it was buried for.",
+		Rule:  "A dead letter keeps its message byte for byte, its deadline, its counters, its reason, its last error, and when it was pushed, due last, and buried. Failed counts the failure it was buried for.",
 		needs: deadLetters,
 		run:   aDeadLetterKeepsEverything,
 	},
@@ -156,9 +156,11 @@ func aDeadLetterKeepsEverything(s *taskSuite) {
 		}
 	}
 	s.ready(int64(len(want)))
+	due := map[string]time.Time{}
 	for i, task := range want {
 		// One by one, so that they stand in their order.
 		pulled := s.request(queue.PullRequest{Types: []string{task.Type}, Max: 1, Lease: long}).Tasks
+		due[pulled[0].ID] = pulled[0].At
 		s.settle(queue.Verdict{Lease: pulled[0].Lease, Kind: queue.Bury, Reason: reasons[i%4], Error: "last '" + pulled[0].ID})
 	}
 	found := map[string]queue.DeadLetter{}
@@ -180,6 +182,9 @@ func aDeadLetterKeepsEverything(s *taskSuite) {
 		}
 		if !sameTask(d.Task, task) {
 			s.Errorf("dead letter %d = %.300q, deadline %s, want %.300q, deadline %s", i, d.Message, d.Deadline, task.Message, task.Deadline)
+		}
+		if d.At.Sub(due[task.ID]).Abs() > grace || d.Delay != 0 {
+			s.Errorf("task %q was due last at %s with delay %s, want %s", task.ID, d.At, d.Delay, due[task.ID])
 		}
 		if d.Error != "last '"+task.ID {
 			s.Errorf("task %q died of %q", task.ID, d.Error)

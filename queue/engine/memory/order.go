@@ -6,7 +6,7 @@ import "cmp"
 type order []*task
 
 func (t *task) compare(u *task) int {
-	return cmp.Or(t.due.Compare(u.due), cmp.Compare(t.number, u.number))
+	return cmp.Or(t.pullable().Compare(u.pullable()), cmp.Compare(t.number, u.number))
 }
 
 func (o order) Len() int           { return len(o) }

@@ -58,7 +58,7 @@ func (e *Engine) settle(q *tasks, t *task, v queue.Verdict, now time.Time) {
 		if v.Progress != nil {
 			t.progress = slices.Clone(v.Progress)
 		}
-		t.due = now.Add(v.Delay)
+		t.until = now.Add(v.Delay)
 		heap.Fix(&q.order, t.place)
 	}
 }

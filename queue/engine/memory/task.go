@@ -19,7 +19,7 @@ type tasks struct {
 
 	byNumber map[int64]*task
 	byID     map[string]*task
-	order    order // All tasks, by when they are to be seen.
+	order    order // All tasks, by when they can be pulled.
 
 	ended  map[string]*ended // By ID: what is done, as long as it is remembered or kept.
 	ending []*ended          // The same, the longest done first.
@@ -35,11 +35,12 @@ type task struct {
 	id       string
 	named    bool      // Its ID is remembered when it is done.
 	kind     string    // Its type.
-	due      time.Time // When it can be pulled: delayed, leased and retried alike.
+	due      time.Time // When it can be pulled, or could be last.
 	deadline time.Time
 	pushed   time.Time
-	token    int64 // Of its lease; 0: there is none.
-	place    int   // In the order.
+	token    int64     // Of its lease; 0: there is none.
+	until    time.Time // The end of its lease.
+	place    int       // In the order.
 
 	failed, lost, released int
 	err                    string
@@ -130,7 +131,7 @@ func (q *tasks) makeRoom(n int, now time.Time) error {
 	}
 	var victims []*task
 	for _, t := range q.byNumber {
-		if !t.due.After(now) {
+		if t.state(now) == queue.StateReady {
 			victims = append(victims, t)
 		}
 	}
@@ -175,15 +176,15 @@ func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (qu
 	for _, t := range taken {
 		if t.token != 0 {
 			t.lost++
+			t.due = t.until
 		}
 		e.numbers++
-		t.token = e.numbers
+		t.token, t.until = e.numbers, now.Add(p.Lease)
 		one, err := t.leased(now)
 		if err != nil {
 			return queue.Pulled{}, err
 		}
 		pulled.Tasks = append(pulled.Tasks, one)
-		t.due = now.Add(p.Lease)
 	}
 	for _, t := range append(taken, passed...) {
 		heap.Push(&q.order, t)
@@ -193,7 +194,7 @@ func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (qu
 
 // take takes what a pull gets out of the order, and what it passed over.
 func (q *tasks) take(p queue.PullRequest, now time.Time) (taken []*task, aloneNext bool, passed []*task) {
-	for len(taken) < p.Max && len(q.order) > 0 && !q.order[0].due.After(now) {
+	for len(taken) < p.Max && len(q.order) > 0 && q.order[0].state(now) == queue.StateReady {
 		t := q.order[0]
 		if !slices.Contains(p.Types, t.kind) {
 			passed = append(passed, heap.Pop(&q.order).(*task))
@@ -212,7 +213,7 @@ func (q *tasks) take(p queue.PullRequest, now time.Time) (taken []*task, aloneNe
 
 // lostBy is how often it was lost, the lease that is over included.
 func (t *task) lostBy(now time.Time) int {
-	if t.token != 0 && !t.due.After(now) {
+	if t.token != 0 && !t.until.After(now) {
 		return t.lost + 1
 	}
 	return t.lost
@@ -255,8 +256,8 @@ func (e *Engine) QueueStats(ctx context.Context, name string) (queue.QueueStats,
 			s.Delayed++
 		case queue.StateReady:
 			s.Ready++
-			if s.OldestReady.IsZero() || t.due.Before(s.OldestReady) {
-				s.OldestReady = t.due
+			if due := t.pullable(); s.OldestReady.IsZero() || due.Before(s.OldestReady) {
+				s.OldestReady = due
 			}
 		}
 	}
@@ -271,9 +272,17 @@ func (e *Engine) QueueStats(ctx context.Context, name string) (queue.QueueStats,
 	return s, nil
 }
 
+// pullable is when it can be pulled.
+func (t *task) pullable() time.Time {
+	if t.token != 0 {
+		return t.until
+	}
+	return t.due
+}
+
 func (t *task) state(now time.Time) queue.TaskState {
 	switch {
-	case !t.due.After(now):
+	case !t.pullable().After(now):
 		return queue.StateReady
 	case t.token != 0:
 		return queue.StateLeased
