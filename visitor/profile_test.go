@@ -45,12 +45,18 @@ func TestBrowserNames(t *testing.T) {
 	r := open(t, visitor.Config{})
 	const phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
 	for agent, want := range map[string][3]string{
-		phone + "Version/18.5 Mobile/15E148 Safari/604.1":                                                                                   {"Safari", "iOS", "phone"},
-		phone + "Mobile/22F76 [FBAN/FBIOS;FBAV/518.0.0.52.100;FBDV/iPhone15,2]":                                                             {"Facebook", "iOS", "phone"},
-		phone + "Mobile/22F76 Instagram 385.0.0.28.84 (iPhone14,5; iOS 18_5)":                                                               {"Instagram", "iOS", "phone"},
-		phone + "GSA/373.0.772837462 Mobile/15E148 Safari/604.1":                                                                            {"Google app", "iOS", "phone"},
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:139.0) Gecko/20100101 Firefox/139.0":                                              {"Firefox", "macOS", "desktop"},
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36 Edg/138.0.3351.55": {"Edge", "Windows", "desktop"},
+		phone + "Version/18.5 Mobile/15E148 Safari/604.1":                                                                                            {"Safari", "iOS", "phone"},
+		phone + "Mobile/22F76 [FBAN/FBIOS;FBAV/518.0.0.52.100;FBDV/iPhone15,2]":                                                                      {"Facebook", "iOS", "phone"},
+		phone + "Mobile/22F76 Instagram 385.0.0.28.84 (iPhone14,5; iOS 18_5)":                                                                        {"Instagram", "iOS", "phone"},
+		phone + "GSA/373.0.772837462 Mobile/15E148 Safari/604.1":                                                                                     {"Google app", "iOS", "phone"},
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:139.0) Gecko/20100101 Firefox/139.0":                                                       {"Firefox", "macOS", "desktop"},
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36 Edg/138.0.3351.55":          {"Edge", "Windows", "desktop"},
+		"Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36": {"Samsung Browser", "Android", "phone"},
+		"Mozilla/5.0 (Linux; Android 9; KFTRPWI) AppleWebKit/537.36 (KHTML, like Gecko) Silk/106.5.7 like Chrome/106.0.5249.208 Safari/537.36":       {"Amazon Silk", "Android", "tablet"},
+		"Mozilla/5.0 (Linux; Android 10; BRAVIA 4K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/103.0.0.0 Mobile Safari/537.36 OPR/70.1":           {"Opera", "Android", "tv"},
+		"Mozilla/5.0 (Linux; U; Android 4.0.3; de-de) AppleWebKit/534.30 (KHTML, like Gecko) Version/4.0 Mobile Safari/534.30":                       {"Android Browser", "Android", "phone"},
+		"Mozilla/5.0 (Windows NT 10.0; WOW64; Trident/7.0; rv:11.0) like Gecko":                                                                      {"IE", "Windows", "desktop"},
+		"Mozilla/5.0 (X11; FreeBSD amd64; rv:139.0) Gecko/20100101 Firefox/139.0":                                                                    {"Firefox", "FreeBSD", "desktop"},
 	} {
 		p := r.Profile(visitor.Facts{UserAgent: agent})
 		if got := [3]string{p.Browser, p.OS, p.Device}; got != want {

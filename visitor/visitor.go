@@ -16,8 +16,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/medama-io/go-useragent"
-
 	"snip"
 )
 
@@ -90,7 +88,6 @@ type Reader struct {
 	log      *slog.Logger
 
 	crawlers *crawlers
-	parser   *useragent.Parser
 	media    map[string]string // By host.
 
 	agents    *memo[agent]
@@ -118,7 +115,6 @@ func New(cfg Config) (*Reader, error) {
 		now:       cfg.Now,
 		log:       cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		crawlers:  crawlers,
-		parser:    useragent.NewParser(),
 		media:     media,
 		agents:    newMemo[agent](halfAgents),
 		referrers: newMemo[referrer](halfReferrers),
