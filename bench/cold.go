@@ -1,146 +1,67 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
-	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 )
 
 // cold measures redirects of links that are in no cache: codes drawn evenly from many
-// links. It prints how many were answered in a second, how long they took, and the
+// links. It tells how many were answered in a second, how long they took, and the
 // memory of the program while its cache is at its bound.
-func cold(ctx context.Context, length time.Duration, links int, server string) (err error) {
-	dir, err := os.MkdirTemp("", "snip-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := build(ctx, dir); err != nil {
-		return err
-	}
-	where, at := "files", ""
-	env := []string{"SNIP_CLICKS_BYTES=1GB"}
-	if server != "" {
-		var drop func() error
-		if at, drop, err = newDatabase(ctx, server); err != nil {
-			return err
+func cold(ctx context.Context, b *bench) (rows []row, err error) {
+	for _, onServer := range []bool{false, true} {
+		more, err := b.coldOn(ctx, onServer)
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
 		}
-		defer func() { err = errors.Join(err, drop()) }()
-		env, where = append(env, "DATABASE_URL="+at), "PostgreSQL"
+		if err := b.cleanUp(); err != nil {
+			return rows, err
+		}
 	}
-	began := time.Now()
-	if err := manyLinks(ctx, filepath.Join(dir, "data"), at, links); err != nil {
-		return err
-	}
-	fmt.Printf("%d links on %s, made in %s\n", links, where, time.Since(began).Round(time.Second))
-	url, stop, err := startSnip(ctx, dir, env...)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, length)
-	defer cancel()
-	var mu sync.Mutex
-	var took []time.Duration
-	var wrong error
-	var wg sync.WaitGroup
-	for n := range connections {
-		wg.Go(func() {
-			own, err := askMany(ctx, strings.TrimPrefix(url, "http://"), links, rand.New(rand.NewPCG(1, uint64(n))))
-			mu.Lock()
-			defer mu.Unlock()
-			took, wrong = append(took, own...), errors.Join(wrong, err)
-		})
-	}
-	wg.Wait()
-	if wrong != nil {
-		return wrong
-	}
-	slices.Sort(took)
-	rss, err := residentMemory()
-	if err != nil {
-		return err
-	}
-	at99 := took[len(took)*99/100]
-	fmt.Printf("%d redirects in %s: %.0f /s; median %s, p99 %s, slowest %s; %d MB in memory\n", len(took), length,
-		float64(len(took))/length.Seconds(), took[len(took)/2], at99, took[len(took)-1], rss>>20)
-	return nil
+	return rows, nil
 }
 
-// manyLinks makes links c0, c1 and so on.
-func manyLinks(ctx context.Context, dir, at string, n int) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+func (b *bench) coldOn(ctx context.Context, onServer bool) ([]row, error) {
+	what := thousands(fmt.Sprint(b.links)) + " links on files"
+	if onServer {
+		what = thousands(fmt.Sprint(b.links)) + " links on PostgreSQL"
 	}
-	s, err := openStore(ctx, dir, at)
-	if err != nil {
-		return err
-	}
-	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
-			WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < `+strconv.Itoa(n)+`)
-			INSERT INTO links (domain, code, url, title, created_at, updated_at)
-			SELECT '', 'c' || i, 'https://example.com/a/page/of/some/length?number=' || i, '', 0, 0 FROM n`)
-		return err
-	})
-	return errors.Join(err, s.Close())
-}
-
-// askMany follows links at random on a connection.
-func askMany(ctx context.Context, address string, links int, random *rand.Rand) (took []time.Duration, err error) {
-	conn, err := net.Dial("tcp", address)
+	at, err := b.newPlace(ctx, onServer)
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
-	r := bufio.NewReader(conn)
-	for ctx.Err() == nil {
-		began := time.Now()
-		_, err := fmt.Fprintf(conn, "%s /c%d HTTP/1.1\r\nHost: %s\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0\r\n\r\n",
-			http.MethodGet, random.IntN(links), address)
-		if err == nil {
-			err = answer(r)
-		}
+	if err := manyLinks(ctx, at, b.links); err != nil {
+		return nil, err
+	}
+	s, err := b.startSnip(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	perSecond := row{what: "cold redirects, " + what, unit: "/s"}
+	slow := row{what: "p99 of each round, " + what, unit: "ms"}
+	memory := row{what: "memory meanwhile, " + what, unit: "MB"}
+	for range b.rounds {
+		took, elapsed, err := load{address: s.address, path: randomPath(b.links)}.during(ctx, b.length)
 		if err != nil {
 			return nil, err
 		}
-		took = append(took, time.Since(began))
+		bytes, err := s.memory()
+		if err != nil {
+			return nil, err
+		}
+		perSecond.measured = append(perSecond.measured, float64(len(took))/elapsed.Seconds())
+		slow.measured = append(slow.measured, quantile(milliseconds(took), 0.99))
+		memory.measured = append(memory.measured, float64(bytes)/1e6)
 	}
-	return took, nil
+	return []row{perSecond, slow, memory}, ctx.Err()
 }
 
-// residentMemory is that of the one snip that this process started.
-func residentMemory() (bytes int64, err error) {
-	all, err := filepath.Glob("/proc/[0-9]*/status")
-	if err != nil {
-		return 0, err
+func milliseconds(took []time.Duration) []float64 {
+	ms := make([]float64, len(took))
+	for i, d := range took {
+		ms[i] = d.Seconds() * 1e3
 	}
-	for _, path := range all {
-		status, err := os.ReadFile(path)
-		if err != nil {
-			continue // It has ended.
-		}
-		values := map[string]string{}
-		for line := range strings.Lines(string(status)) {
-			name, value, _ := strings.Cut(line, ":")
-			values[name] = strings.TrimSpace(value)
-		}
-		if values["PPid"] == strconv.Itoa(os.Getpid()) && values["Name"] == "snip" {
-			kB, err := strconv.ParseInt(strings.Fields(values["VmRSS"])[0], 10, 64)
-			return kB << 10, err
-		}
-	}
-	return 0, errors.New("the program is gone")
+	return ms
 }

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -20,71 +18,107 @@ import (
 )
 
 const (
-	countLinks  = 10_000
-	countClicks = 400_000 // In the topic before a measurement begins.
-	batchSize   = 1000
+	countLinks      = 10_000
+	countsPerSecond = 100_000 // In the topic before a measurement begins, for each second of it.
+	batchSize       = 1000
 )
 
-// count measures how fast one worker counts a backlog of clicks, exactly once, over
-// links that are popular by Zipf's law (1.1), against an UPDATE per click that is
-// committed alone, on the same kind of file, synced the same.
-func count(ctx context.Context, rounds int, length time.Duration, server string) error {
-	if server != "" {
-		return compare(ctx, rounds, length,
-			&contestant{name: "snip: topic, inbox, links, rollups; 1 worker", measure: countBacklog(server, 1)},
-			&contestant{name: "2 workers", measure: countBacklog(server, 2)},
-			&contestant{name: "4 workers", measure: countBacklog(server, 4)},
-			&contestant{name: "UPDATE per click on 16 connections", measure: updatePerClickOnServer(server, 16)},
-			&contestant{name: "one committed UPDATE per click", measure: updatePerClickOnServer(server, 1)})
+// popularity tells which of the links are followed.
+type popularity struct {
+	name string
+	next func(random *rand.Rand) func() int
+}
+
+// byZipf is what is usual. The other two are as unlike it as can be.
+func byZipf() popularity {
+	return popularity{"Zipf 1.1 over 10,000 links", func(random *rand.Rand) func() int {
+		zipf := rand.NewZipf(random, 1.1, 1, countLinks-1)
+		return func() int { return int(zipf.Uint64()) }
+	}}
+}
+
+func oneHotLink() popularity {
+	return popularity{"one hot link", func(*rand.Rand) func() int { return func() int { return 0 } }}
+}
+
+func evenly() popularity {
+	return popularity{"10,000 links evenly", func(random *rand.Rand) func() int {
+		return func() int { return random.IntN(countLinks) }
+	}}
+}
+
+// count measures how fast one worker counts a backlog of clicks, exactly once, beside
+// an UPDATE per click that is committed alone, in the same kind of database, synced
+// the same.
+func count(ctx context.Context, b *bench) ([]row, error) {
+	var rows []row
+	for _, onServer := range []bool{false, true} {
+		where, limit := "SQLite", 8.0
+		if onServer {
+			where, limit = "PostgreSQL", 12
+		}
+		for _, p := range []popularity{byZipf(), oneHotLink(), evenly()} {
+			snip := &contestant{name: "clicks counted on " + where + ", 1 worker, " + p.name, measure: b.countBacklog(onServer, 1, p)}
+			update := &contestant{name: "one committed UPDATE per click", measure: b.updatePerClick(onServer, 1, p)}
+			all := []*contestant{snip, update}
+			var more, parallel *contestant
+			if onServer && p.name == byZipf().name {
+				more = &contestant{name: "2 workers", measure: b.countBacklog(onServer, 2, p)}
+				parallel = &contestant{name: "UPDATE per click on 16 connections", measure: b.updatePerClick(onServer, 16, p)}
+				all = append(all, more, parallel)
+			}
+			if err := inTurns(ctx, b.rounds, b.length, all...); err != nil {
+				return rows, err
+			}
+			var asked bar
+			if p.name == byZipf().name {
+				asked = ratioAtLeast(limit)
+			}
+			rows = append(rows, snip.beside(update, "/s", asked))
+			if more != nil {
+				rows = append(rows, more.beside(parallel, "/s", bar{}))
+			}
+		}
 	}
-	return compare(ctx, rounds, length,
-		&contestant{name: "snip: topic, inbox, links, rollups", measure: countBacklog("", 1)},
-		&contestant{name: "one committed UPDATE per click", measure: updatePerClick})
+	return rows, nil
 }
 
 // countBacklog takes as long as the backlog does.
-func countBacklog(server string, workers int) func(ctx context.Context, _ time.Duration) (float64, error) {
-	return func(ctx context.Context, _ time.Duration) (perSecond float64, err error) {
-		dir, err := os.MkdirTemp("", "snip-bench")
+func (b *bench) countBacklog(onServer bool, workers int, p popularity) func(context.Context, time.Duration) (float64, error) {
+	return func(ctx context.Context, length time.Duration) (perSecond float64, err error) {
+		at, err := b.newPlace(ctx, onServer)
 		if err != nil {
 			return 0, err
 		}
-		defer os.RemoveAll(dir)
-		at := ""
-		if server != "" {
-			var drop func() error
-			if at, drop, err = newDatabase(ctx, server); err != nil {
-				return 0, err
-			}
-			defer func() { err = errors.Join(err, drop()) }()
-		}
-		links, ids, err := makeLinks(ctx, dir, at)
+		defer func() { err = errors.Join(err, b.cleanUp()) }()
+		links, err := makeLinks(ctx, at, countLinks)
 		if err != nil {
 			return 0, err
 		}
 		defer links.Close()
-		log, err := openLog(ctx, dir, at)
+		log, err := openLog(ctx, at)
 		if err != nil {
 			return 0, err
 		}
 		defer log.Close()
 		topic := worker.ClicksTopic(0)
-		if err := fill(ctx, log, topic, ids); err != nil {
+		clicks := int(length.Seconds()*countsPerSecond) / batchSize * batchSize
+		if err := fill(ctx, log, topic, clicks, p); err != nil {
 			return 0, err
 		}
 		began := time.Now()
-		if err := countAll(ctx, links, log, topic, workers); err != nil {
+		if err := countAll(ctx, links, log, topic, workers, clicks); err != nil {
 			return 0, err
 		}
 		took := time.Since(began)
-		var sum int64
+		var sum int
 		if err := links.Read().QueryRow("SELECT SUM(clicks) FROM links").Scan(&sum); err != nil {
 			return 0, err
 		}
-		if sum != countClicks {
-			return 0, fmt.Errorf("counted %d clicks of %d", sum, countClicks)
+		if sum != clicks {
+			return 0, fmt.Errorf("counted %d clicks of %d", sum, clicks)
 		}
-		return countClicks / took.Seconds(), nil
+		return float64(clicks) / took.Seconds(), nil
 	}
 }
 
@@ -95,15 +129,15 @@ type engine interface {
 	Close() error
 }
 
-func openLog(ctx context.Context, dir, at string) (engine, error) {
-	if at != "" {
-		return postgres.Open(ctx, postgres.Config{URL: at})
+func openLog(ctx context.Context, at place) (engine, error) {
+	if at.url != "" {
+		return postgres.Open(ctx, postgres.Config{URL: at.url})
 	}
-	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(dir, "log.db")})
+	return sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(at.dir, "log.db")})
 }
 
-// countAll returns once some workers have counted everything.
-func countAll(ctx context.Context, links *store.Store, log engine, topic queue.TopicConfig, workers int) error {
+// countAll returns once some workers have counted so many clicks.
+func countAll(ctx context.Context, links *store.Store, log engine, topic queue.TopicConfig, workers, clicks int) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var all []*worker.Count
@@ -116,10 +150,10 @@ func countAll(ctx context.Context, links *store.Store, log engine, topic queue.T
 		all = append(all, c)
 		go func() { ended <- c.Run(ctx) }()
 	}
-	for counted := int64(0); counted < countClicks && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+	for counted := 0; counted < clicks && ctx.Err() == nil; time.Sleep(time.Millisecond) {
 		counted = 0
 		for _, c := range all {
-			counted += c.Counted()
+			counted += int(c.Counted())
 		}
 	}
 	stop()
@@ -130,35 +164,8 @@ func countAll(ctx context.Context, links *store.Store, log engine, topic queue.T
 	return err
 }
 
-func openStore(ctx context.Context, dir, at string) (*store.Store, error) {
-	if at != "" {
-		return store.Open(ctx, store.Config{URL: at})
-	}
-	return store.Open(ctx, store.Config{Path: filepath.Join(dir, "snip.db")})
-}
-
-// makeLinks opens a store on a server, or else in a directory, and makes its links.
-func makeLinks(ctx context.Context, dir, at string) (*store.Store, []int64, error) {
-	s, err := openStore(ctx, dir, at)
-	if err != nil {
-		return nil, nil, err
-	}
-	ids := make([]int64, countLinks)
-	err = s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for i := range ids {
-			err := tx.QueryRowContext(ctx, `
-				INSERT INTO links (domain, code, url, title, created_at, updated_at)
-				VALUES ('', $1, 'https://example.com/', '', 0, 0) RETURNING id`, fmt.Sprintf("c%06d", i)).Scan(&ids[i])
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return s, ids, err
-}
-
-func fill(ctx context.Context, log queue.LogEngine, topic queue.TopicConfig, ids []int64) error {
+// fill puts clicks into a topic, as a shipper does.
+func fill(ctx context.Context, log queue.LogEngine, topic queue.TopicConfig, n int, p popularity) error {
 	if _, err := log.Declare(ctx, topic); err != nil {
 		return err
 	}
@@ -167,18 +174,18 @@ func fill(ctx context.Context, log queue.LogEngine, topic queue.TopicConfig, ids
 		return err
 	}
 	random := rand.New(rand.NewPCG(1, 2))
-	zipf := rand.NewZipf(random, 1.1, 1, uint64(len(ids)-1))
+	link := p.next(random)
 	segments := make([]queue.SegmentID, topic.Partitions)
 	next := make([]uint64, topic.Partitions)
 	for i := range segments {
 		segments[i] = queue.NewSegmentID()
 	}
 	now := time.Now()
-	for n := 0; n < countClicks; n += batchSize {
-		p := n / batchSize % topic.Partitions
+	for done := 0; done < n; done += batchSize {
+		p := done / batchSize % topic.Partitions
 		b := queue.Batch{Segment: segments[p], First: next[p]}
 		for range batchSize {
-			body, err := clicks.Append(nil, click(random, ids[zipf.Uint64()], now))
+			body, err := clicks.Append(nil, click(random, int64(link()+1), now))
 			if err != nil {
 				return err
 			}
@@ -202,43 +209,4 @@ func click(random *rand.Rand, link int64, at time.Time) snip.Click {
 		Country: value("C"), Campaign: value("campaign "),
 		Medium: "other", Device: "phone", Language: "en", Region: "unknown",
 	}
-}
-
-// updatePerClick is what most shorteners do.
-func updatePerClick(ctx context.Context, length time.Duration) (float64, error) {
-	dir, err := os.MkdirTemp("", "snip-bench")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	s, ids, err := makeLinks(ctx, dir, "")
-	if err != nil {
-		return 0, err
-	}
-	if err := s.Close(); err != nil {
-		return 0, err
-	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "snip.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
-	if err != nil {
-		return 0, err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	return update(ctx, db, ids, length)
-}
-
-func update(ctx context.Context, db *sql.DB, ids []int64, length time.Duration) (float64, error) {
-	update, err := db.PrepareContext(ctx, "UPDATE links SET clicks = clicks + 1 WHERE id = $1")
-	if err != nil {
-		return 0, err
-	}
-	defer update.Close()
-	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, uint64(len(ids)-1))
-	n, began := 0, time.Now()
-	for ; time.Since(began) < length; n++ {
-		if _, err := update.ExecContext(ctx, ids[zipf.Uint64()]); err != nil {
-			return 0, err
-		}
-	}
-	return float64(n) / time.Since(began).Seconds(), nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,45 +14,43 @@ import (
 )
 
 const (
-	logBody    = 150       // Bytes of a message, about a click's.
-	logRead    = 1000      // Messages that are asked for at a time.
-	logBacklog = 1_000_000 // Messages that are there to be consumed,
-	logBatches = 20_000    // in so many batches at most.
+	logBody    = 150     // Bytes of a message, about a click's.
+	logRead    = 1000    // Messages that are asked for at a time.
+	logBacklog = 250_000 // Messages that are there to be consumed for each second of a measurement,
+	logBatches = 20_000  // in so many batches at most.
 )
 
 // publishAndConsume measures the log engine on a server, with one producer and one
 // consumer, against Watermill, and against inserts and selects of rows that hold the
 // same bytes, by the same client: what a batch costs beyond being stored. The last
 // reference neither frames nor reads messages.
-func publishAndConsume(ctx context.Context, rounds int, length time.Duration, server string) (err error) {
-	if server == "" {
-		return errors.New("name a server with -postgres URL")
-	}
-	at, drop, err := newDatabase(ctx, server)
+func publishAndConsume(ctx context.Context, b *bench) (rows []row, err error) {
+	at, err := b.newPlace(ctx, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, drop()) }()
-	pool, err := pgxpool.New(ctx, at)
+	pool, err := pgxpool.New(ctx, at.url)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer pool.Close()
-	e, err := postgres.Open(ctx, postgres.Config{URL: at})
+	e, err := postgres.Open(ctx, postgres.Config{URL: at.url})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer e.Close()
 	for _, size := range []int{1, 100, 1000} {
-		b := &logBench{engine: e, pool: pool, size: size, topic: fmt.Sprint("batches-of-", size), table: fmt.Sprint("rows_of_", size)}
-		if err := b.prepare(ctx); err != nil {
-			return err
+		one := &logBench{engine: e, pool: pool, size: size, topic: fmt.Sprint("batches-of-", size), table: fmt.Sprint("rows_of_", size)}
+		if err := one.prepare(ctx); err != nil {
+			return rows, err
 		}
-		if err := b.compare(ctx, rounds, length); err != nil {
-			return err
+		more, err := one.compare(ctx, b.rounds, b.length)
+		rows = append(rows, more...)
+		if err != nil {
+			return rows, err
 		}
 	}
-	return nil
+	return rows, nil
 }
 
 // logBench is a topic and a table that hold the same.
@@ -70,37 +67,29 @@ type logBench struct {
 	groups int // That have read the topic.
 }
 
-func (b *logBench) compare(ctx context.Context, rounds int, length time.Duration) error {
+func (b *logBench) compare(ctx context.Context, rounds int, length time.Duration) (all []row, err error) {
 	peer := newWatermillQueue(b.pool, b.topic)
-	fmt.Printf("publish in batches of %d: ", b.size)
-	snip := &contestant{name: "snip: Append", measure: b.publish}
-	watermill := &contestant{name: "watermill: Publish, queue schema", measure: peer.publish(b.batch.Messages)}
-	err := compare(ctx, rounds, length, snip, watermill,
-		&contestant{name: "pgx: INSERT of the same bytes", measure: b.insert})
-	if err != nil {
-		return err
+	in := fmt.Sprintf(" in batches of %d", b.size)
+	snip := &contestant{name: "publish" + in + ", PostgreSQL", measure: b.publish}
+	watermill := &contestant{name: "Watermill, queue schema", measure: peer.publish(b.batch.Messages)}
+	insert := &contestant{name: "pgx, INSERT of the same bytes", measure: b.insert}
+	if err := inTurns(ctx, rounds, length, snip, watermill, insert); err != nil {
+		return nil, err
 	}
-	printAgainst(snip, watermill)
-	if err := b.fill(ctx); err != nil {
-		return err
+	all = append(all, snip.beside(insert, "/s", ratioAtLeast(0.7)), snip.beside(watermill, "/s", ratioAtLeast(3)))
+	if err := b.fill(ctx, length); err != nil {
+		return all, err
 	}
-	fmt.Printf("consume batches of %d: ", b.size)
-	snip = &contestant{name: "snip: Group, positions stored", measure: b.readByGroup}
-	watermill = &contestant{name: "watermill: Subscribe, queue schema", measure: peer.consume}
-	err = compare(ctx, rounds, length, snip, watermill,
-		&contestant{name: "snip: Read", measure: b.read},
-		&contestant{name: "pgx: SELECT, decoded to messages", measure: b.scan(true)},
-		&contestant{name: "pgx: SELECT of the same bytes", measure: b.scan(false)})
-	if err != nil {
-		return err
+	group := &contestant{name: "consume" + in + " by a group, PostgreSQL", measure: b.readByGroup}
+	read := &contestant{name: "read" + in + ", PostgreSQL", measure: b.read}
+	watermill = &contestant{name: "Watermill, queue schema", measure: peer.consume}
+	decoded := &contestant{name: "pgx, SELECT, decoded to messages", measure: b.scan(true)}
+	bytes := &contestant{name: "pgx, SELECT of the same bytes", measure: b.scan(false)}
+	if err := inTurns(ctx, rounds, length, group, watermill, read, decoded, bytes); err != nil {
+		return all, err
 	}
-	printAgainst(snip, watermill)
-	return nil
-}
-
-// printAgainst prints how one that was measured does against another.
-func printAgainst(one, other *contestant) {
-	fmt.Printf("%s against %s: ratio %.2f\n", one.name, other.name, median(one.got)/median(other.got))
+	return append(all, read.beside(bytes, "/s", ratioAtLeast(0.7)), read.beside(decoded, "/s", bar{}),
+		group.beside(watermill, "/s", ratioAtLeast(3))), nil
 }
 
 func (b *logBench) config() queue.TopicConfig {
@@ -164,8 +153,8 @@ func (b *logBench) repeat(length time.Duration, do func() (int, error)) (float64
 
 // fill brings topic and table to the same length, and has them looked after as they
 // would be by now.
-func (b *logBench) fill(ctx context.Context) error {
-	want := int64(min(logBacklog/b.size, logBatches))
+func (b *logBench) fill(ctx context.Context, length time.Duration) error {
+	want := int64(min(int(logBacklog*length.Seconds())/b.size, logBatches))
 	for b.rows < want {
 		if err := b.insertOne(ctx); err != nil {
 			return err

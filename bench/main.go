@@ -1,14 +1,17 @@
 // Command bench measures Snip beside what it is compared with, in the same run and
 // in turns, since a shared machine is never twice as fast as it was. It prints the
-// median of each and their ratio.
+// median of each, their ends, and their ratio. All that is not Snip it starts itself,
+// privately; scripts/setup-bench installs it.
 //
-//	go run . redirect   # Snip's redirects against a handler that answers a constant 307
-//	go run . count      # counted clicks against one committed UPDATE per click;
-//	                    # these and the next with -postgres URL on a server
+//	go run . all        # all that follows but weigh, as in RESULTS.md
+//	go run . -quick all # the same in little time, to see that it works
+//	go run . redirect   # redirects beside nginx, a bare handler, and those that count first
+//	go run . count      # counted clicks beside one committed UPDATE per click
+//	go run . log        # publish and consume on PostgreSQL
+//	go run . visible    # from a click to its count in the API
 //	go run . cold       # redirects of links in no cache, out of ten million
-//	go run . log        # publish and consume on a server, against its client alone
-//	go run . shipper    # notes made into events against the redirects that make them
-//	go run . takeover   # with -postgres: how long a killed member's partitions stand still
+//	go run . shipper    # notes made into events beside the redirects that make them
+//	go run . takeover   # how long a killed member's partitions stand still
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
 // To weigh takes a quarter of an hour, and up to 1 GB of disk.
@@ -16,80 +19,158 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 )
 
+// benchmark measures something. It returns rows or a table.
+type benchmark struct {
+	name  string
+	rows  func(context.Context, *bench) ([]row, error)
+	table func(context.Context, *bench) (*table, error)
+}
+
+func benchmarks() []benchmark {
+	return []benchmark{
+		{name: "redirect", rows: redirect},
+		{name: "count", rows: count},
+		{name: "log", rows: publishAndConsume},
+		{name: "visible", rows: visible},
+		{name: "cold", rows: cold},
+		{name: "shipper", rows: shipper},
+		{name: "takeover", rows: takeover},
+	}
+}
+
 func main() {
-	rounds := flag.Int("rounds", 5, "how often each is measured")
-	length := flag.Duration("time", 4*time.Second, "how long one measurement takes")
-	server := flag.String("postgres", "", "URL of a server on which databases may be made, to count there, and to redirect there against files")
-	links := flag.Int("links", 10_000_000, "how many there are when redirects are cold")
-	clicks := flag.Int("clicks", 1_000_000, "how many are weighed")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, flag.Arg(0), *rounds, *length, *clicks, *links, *server); err != nil {
+	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, name string, rounds int, length time.Duration, clicks, links int, server string) error {
-	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	switch name {
-	case "redirect":
-		return redirect(ctx, rounds, length, server)
-	case "count":
-		return count(ctx, rounds, length, server)
-	case "cold":
-		return cold(ctx, length, links, server)
-	case "log":
-		return publishAndConsume(ctx, rounds, length, server)
-	case "shipper":
-		return shipper(ctx, rounds, length)
-	case "takeover":
-		return takeover(ctx, rounds, server)
-	case "weigh":
-		return weigh(ctx, rounds, clicks)
+func run(ctx context.Context, args []string) error {
+	// This program starts itself as what it measures beside, or kills.
+	switch {
+	case len(args) > 2 && args[0] == "serve":
+		return serveReference(ctx, args[1], args[2], args[3:])
+	case len(args) == 2 && args[0] == "member":
+		return member(ctx, args[1])
 	}
-	return fmt.Errorf("no benchmark %q: name redirect, count, cold, log, shipper, takeover or weigh", name)
+	b := &bench{}
+	sizes := "10000,1000000,10000000"
+	var quick bool
+	var results string
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&b.rounds, "rounds", 5, "how often each is measured")
+	flags.DurationVar(&b.length, "time", 4*time.Second, "how long one measurement takes")
+	flags.DurationVar(&b.watch, "idle", time.Minute, "how long an idle Snip is watched")
+	flags.IntVar(&b.samples, "samples", 100, "clicks that are waited for")
+	flags.IntVar(&b.links, "links", 10_000_000, "how many there are when redirects are cold")
+	flags.IntVar(&b.clicks, "clicks", 1_000_000, "how many are weighed")
+	flags.StringVar(&sizes, "sizes", sizes, "how many links, and as many clicks, growth has, with commas")
+	flags.StringVar(&b.postgres, "postgres", "", "URL of a server on which databases may be made, instead of a private one")
+	flags.StringVar(&b.redis, "redis", "", "URL of a Redis, instead of a private one")
+	flags.BoolVar(&quick, "quick", false, "two rounds of half a second, with little in the stores: figures mean nothing")
+	flags.StringVar(&results, "results", "", "file to write results to, as Markdown")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if quick {
+		sizes = "1000,10000"
+		b.rounds, b.length, b.watch, b.samples = 2, 500*time.Millisecond, 2*time.Second, 3
+		b.links, b.clicks = 100_000, 10_000
+	}
+	for text := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fmt.Errorf("-sizes: %q is not a number of links", text)
+		}
+		b.sizes = append(b.sizes, n)
+	}
+	return b.run(ctx, flags.Args(), results)
 }
 
-// contestant is one of those that are measured in turns.
-type contestant struct {
-	name    string
-	measure func(ctx context.Context, length time.Duration) (perSecond float64, err error)
-	got     []float64
-}
-
-// compare measures all in turns and prints each one's median, spread, and ratio to
-// the last, which is the reference.
-func compare(ctx context.Context, rounds int, length time.Duration, all ...*contestant) error {
-	fmt.Printf("%d rounds of %s\n", rounds, length)
-	for range rounds {
-		for _, c := range all {
-			n, err := c.measure(ctx, length)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			c.got = append(c.got, n)
+// run runs the named benchmarks. One that fails does not keep the others from it.
+func (b *bench) run(ctx context.Context, names []string, results string) (err error) {
+	chosen, err := choose(names)
+	if err != nil {
+		return err
+	}
+	if b.dir, err = os.MkdirTemp("", "snip-bench"); err != nil {
+		return err
+	}
+	defer func() {
+		b.stop()
+		err = errors.Join(err, os.RemoveAll(b.dir))
+	}()
+	fmt.Printf("%s, %s/%s, %d processors, %d rounds of %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.rounds, b.length)
+	report := newReport()
+	for _, one := range chosen {
+		fmt.Printf("\n%s\n", one.name)
+		if failed := b.runOne(ctx, one, report); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", one.name, failed))
+			fmt.Fprintln(os.Stderr, "bench: went wrong, goes on:", err)
+		}
+		if ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
 		}
 	}
-	reference := median(all[len(all)-1].got)
-	for _, c := range all {
-		fmt.Printf("%-44s %9.0f /s  (%.0f to %.0f)  ratio %.2f\n", c.name, median(c.got),
-			slices.Min(c.got), slices.Max(c.got), median(c.got)/reference)
+	if results != "" {
+		text, wrong := report.markdown(ctx, b)
+		err = errors.Join(err, wrong, os.WriteFile(results, text, 0o644))
 	}
-	return nil
+	return err
 }
 
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
+func (b *bench) runOne(ctx context.Context, one benchmark, to *report) (err error) {
+	defer func() { err = errors.Join(err, b.cleanUp()) }()
+	if one.table != nil {
+		t, err := one.table(ctx, b)
+		if err == nil {
+			fmt.Print(t.text())
+			to.tables = append(to.tables, t)
+		}
+		return err
+	}
+	rows, err := one.rows(ctx, b)
+	for i := range rows {
+		if rows[i].command == "" {
+			rows[i].command = one.name
+		}
+		fmt.Print(rows[i].text())
+	}
+	to.rows = append(to.rows, rows...)
+	return err
+}
+
+func choose(names []string) ([]benchmark, error) {
+	all := benchmarks()
+	if slices.Equal(names, []string{"all"}) {
+		return all, nil
+	}
+	all = append(all, benchmark{name: "weigh", rows: weigh})
+	var chosen []benchmark
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(b benchmark) bool { return b.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no benchmark %q", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("name a benchmark, or all: go doc tells which there are")
+	}
+	return chosen, nil
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"sync"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -36,37 +33,15 @@ func newDatabase(ctx context.Context, server string) (at string, drop func() err
 	}, nil
 }
 
-// updatePerClickOnServer is what most shorteners do, on some connections.
-func updatePerClickOnServer(server string, connections int) func(ctx context.Context, length time.Duration) (float64, error) {
-	return func(ctx context.Context, length time.Duration) (perSecond float64, err error) {
-		at, drop, err := newDatabase(ctx, server)
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = errors.Join(err, drop()) }()
-		s, ids, err := makeLinks(ctx, "", at)
-		if err != nil {
-			return 0, err
-		}
-		if err := s.Close(); err != nil {
-			return 0, err
-		}
-		db, err := sql.Open("pgx", at)
-		if err != nil {
-			return 0, err
-		}
-		defer db.Close()
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections)
-		var wg sync.WaitGroup
-		rates, errs := make([]float64, connections), make([]error, connections)
-		for i := range connections {
-			wg.Go(func() { rates[i], errs[i] = update(ctx, db, ids, length) })
-		}
-		wg.Wait()
-		for _, one := range rates {
-			perSecond += one
-		}
-		return perSecond, errors.Join(errs...)
+func postgresVersion(ctx context.Context, b *bench) (version string, err error) {
+	url, err := b.startPostgres(ctx)
+	if err != nil {
+		return "", err
 	}
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return "", err
+	}
+	err = conn.QueryRow(ctx, "SHOW server_version").Scan(&version)
+	return version, errors.Join(err, conn.Close(ctx))
 }

@@ -30,14 +30,14 @@ const (
 // is told of visitors included but their country, whose database nobody ships. It is
 // compared with how many redirects the whole program makes of them on the same
 // machine: below 1 the spool would fill up.
-func shipper(ctx context.Context, rounds int, length time.Duration) error {
+func shipper(ctx context.Context, b *bench) ([]row, error) {
 	agents, err := readAgents()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	repeating, err := shipContestant("shipper, agents as in real traffic", func(i int) string { return agents[i] })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n := 0
 	distinct, err := shipContestant("shipper, every agent another", func(i int) string {
@@ -45,20 +45,21 @@ func shipper(ctx context.Context, rounds int, length time.Duration) error {
 		return fmt.Sprintf("%s build/%d", agents[i], n)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "snip-bench")
+	at, err := b.newPlace(ctx, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	address, stop, err := startSnip(ctx, dir)
+	s, err := b.startSnip(ctx, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer stop()
-	return compare(ctx, rounds, length, repeating, distinct,
-		&contestant{name: "snip, cached link, click noted and counted", measure: load(address + "/bench")})
+	redirects := &contestant{name: "snip, one process on files", measure: s.load(onePath("/bench"))}
+	if err := inTurns(ctx, b.rounds, b.length, repeating, distinct, redirects); err != nil {
+		return nil, err
+	}
+	return []row{repeating.beside(redirects, "/s", bar{}), distinct.beside(redirects, "/s", bar{})}, nil
 }
 
 // readAgents returns agents, the most frequent first: those of browsers, and after

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,38 +16,33 @@ import (
 // takeover measures how long the partitions of a group's member stand still after it
 // was killed, with the session that Snip's workers have: from its death until another
 // member reads the last of them.
-func takeover(ctx context.Context, rounds int, server string) (err error) {
-	if at := os.Getenv("BENCH_MEMBER"); at != "" {
-		return member(ctx, at, func(queue.Delivery) {})
-	}
-	if server == "" {
-		return errors.New("takeover needs -postgres")
-	}
-	at, drop, err := newDatabase(ctx, server)
+func takeover(ctx context.Context, b *bench) ([]row, error) {
+	at, err := b.newPlace(ctx, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, drop()) }()
-	var took []time.Duration
-	for range rounds {
-		one, err := takeOverOnce(ctx, at)
+	r := row{what: fmt.Sprintf("partitions of a killed member stand still, session %s", session), unit: "s"}
+	for range b.rounds {
+		took, err := takeOverOnce(ctx, at.url)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		took = append(took, one)
+		r.measured = append(r.measured, took.Seconds())
 	}
-	slices.Sort(took)
-	fmt.Printf("from a member's death to its partitions being read: median %s, slowest %s, session %s\n",
-		took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond), session)
-	return nil
+	return []row{r}, nil
 }
 
 const session = 5 * time.Second
 
 var takeoverTopic = queue.TopicConfig{Name: "beats", Partitions: 4, MaxBytes: 1 << 30}
 
-// member reads until ctx ends.
-func member(ctx context.Context, at string, got func(queue.Delivery)) error {
+// member is a process of its own, to be killed.
+func member(ctx context.Context, at string) error {
+	return readBeats(ctx, at, func(queue.Delivery) {})
+}
+
+// readBeats reads until ctx ends.
+func readBeats(ctx context.Context, at string, got func(queue.Delivery)) error {
 	log, err := postgres.Open(ctx, postgres.Config{URL: at})
 	if err != nil {
 		return err
@@ -86,7 +80,7 @@ func takeOverOnce(ctx context.Context, at string) (time.Duration, error) {
 	var mu sync.Mutex
 	seen := map[int]time.Time{} // When each partition was read last, here.
 	wg.Go(func() {
-		_ = member(ctx, at, func(d queue.Delivery) {
+		_ = readBeats(ctx, at, func(d queue.Delivery) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen[d.Partition] = time.Now()
@@ -106,13 +100,12 @@ func takeOverOnce(ctx context.Context, at string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	other := exec.CommandContext(ctx, self, "takeover")
-	other.Env = append(os.Environ(), "BENCH_MEMBER="+at)
+	other := exec.CommandContext(ctx, self, "member", at)
 	if err := other.Start(); err != nil {
 		return 0, err
 	}
 	// Once this member has two of the four for a second, the other one has the rest.
-	for since := time.Now(); time.Since(since) < time.Second; time.Sleep(10 * time.Millisecond) {
+	for since := time.Now(); time.Since(since) < time.Second && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		if readSince(time.Now().Add(-300*time.Millisecond)) != 2 {
 			since = time.Now()
 		}
