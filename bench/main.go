@@ -9,6 +9,8 @@
 //	go run . count      # counted clicks beside one committed UPDATE per click
 //	go run . log        # publish and consume on PostgreSQL
 //	go run . visible    # from a click to its count in the API
+//	go run . idle       # memory and processor time of a Snip that nobody asks
+//	go run . unknown    # memory before and after 100,000 codes that nobody gave out
 //	go run . cold       # redirects of links in no cache, out of ten million
 //	go run . shipper    # notes made into events beside the redirects that make them
 //	go run . takeover   # how long a killed member's partitions stand still
@@ -45,6 +47,8 @@ func benchmarks() []benchmark {
 		{name: "count", rows: count},
 		{name: "log", rows: publishAndConsume},
 		{name: "visible", rows: visible},
+		{name: "idle", rows: idle},
+		{name: "unknown", rows: unknown},
 		{name: "cold", rows: cold},
 		{name: "shipper", rows: shipper},
 		{name: "takeover", rows: takeover},
