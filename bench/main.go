@@ -13,6 +13,7 @@
 //	go run . unknown    # memory before and after 100,000 codes that nobody gave out
 //	go run . cold       # redirects of links in no cache, out of ten million
 //	go run . shipper    # notes made into events beside the redirects that make them
+//	go run . spool      # what it takes to note a click
 //	go run . takeover   # how long a killed member's partitions stand still
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
@@ -51,6 +52,7 @@ func benchmarks() []benchmark {
 		{name: "unknown", rows: unknown},
 		{name: "cold", rows: cold},
 		{name: "shipper", rows: shipper},
+		{name: "spool", rows: recordInSpool},
 		{name: "takeover", rows: takeover},
 	}
 }
