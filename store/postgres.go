@@ -74,6 +74,11 @@ func (p *server) kind() kind    { return onPostgres }
 // attempts is how often a transaction is tried that lost against others.
 const attempts = 10
 
+// limitIdle ends a transaction whose process is not heard of for a while, between two of
+// its statements or before its commit. One that was cut off would else keep its locks, and
+// all others waiting for them, until the network finds out: after two hours, by default.
+const limitIdle = "SET LOCAL idle_in_transaction_session_timeout = '5s'"
+
 // Write tries a transaction again that the server broke off to let another one go on.
 // If the connection is lost while it is committed, the outcome is unknown.
 func (p *server) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
@@ -92,6 +97,9 @@ func (p *server) once(ctx context.Context, fn func(context.Context, *sql.Tx) err
 		return err
 	}
 	defer tx.Rollback() // Does nothing once it is committed.
+	if _, err := tx.ExecContext(ctx, limitIdle); err != nil {
+		return err
+	}
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
@@ -105,6 +113,7 @@ const (
 	uniqueViolation      = "23505"
 	queryCanceled        = "57014"
 	lockNotAvailable     = "55P03"
+	idleTooLong          = "25P03"
 )
 
 func lostAgainstOthers(err error) bool {
@@ -122,7 +131,7 @@ func (*server) fault(err error) string {
 			return diskFull
 		}
 		return noAnswer
-	case code == queryCanceled, code == lockNotAvailable, lostAgainstOthers(err):
+	case code == queryCanceled, code == lockNotAvailable, code == idleTooLong, lostAgainstOthers(err):
 		return noAnswer
 	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), code == "25006": // Gone, stopping, or a standby.
 		return away
