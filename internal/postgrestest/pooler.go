@@ -19,7 +19,7 @@ import (
 func Pool(t testing.TB, url string) string {
 	t.Helper()
 	require(t, "pgbouncer")
-	dir, err := newDirectory()
+	dir, err := newDirectory("/tmp")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@
 package postgrestest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ const patience = 30 * time.Second
 // shared is the server of this test binary, started when it is asked for first. It is
 // the one thing here that is global: tests have nothing in common but their process.
 var shared = sync.OnceValues(func() (*Server, error) {
-	dir, err := newDirectory()
+	dir, err := newDirectory("/tmp")
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,8 @@ func Start(t testing.TB) string {
 // Server is a PostgreSQL server.
 type Server struct {
 	dir      string
+	log      string   // The path of what it says. Default: in dir.
+	initdb   []string // Options beside the usual ones.
 	settings []string
 	cmd      *exec.Cmd // Nil while it is stopped.
 }
@@ -73,14 +76,33 @@ type Server struct {
 func New(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	require(t, "postgres", "initdb")
-	dir, err := newDirectory()
+	dir, err := newDirectory("/tmp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{dir: dir, settings: append([]string{"max_connections=200", "shared_buffers=64MB"}, settings...)}
+	return open(t, &Server{dir: dir, settings: settings})
+}
+
+// NewIn is New with all that the server has in a directory of the caller's, which
+// other users can get to and whose path is short, but for what [Server.Log] returns. It
+// needs little space: it writes its log ahead in files of 1 MB.
+func NewIn(t testing.TB, parent string, settings ...string) *Server {
+	t.Helper()
+	require(t, "postgres", "initdb")
+	dir, err := newDirectory(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings = append([]string{"min_wal_size=2MB", "max_wal_size=16MB"}, settings...)
+	return open(t, &Server{dir: dir, log: filepath.Join(t.TempDir(), "log"), initdb: []string{"--wal-segsize=1"}, settings: settings})
+}
+
+func open(t testing.TB, s *Server) *Server {
+	t.Helper()
+	s.settings = append([]string{"max_connections=200", "shared_buffers=64MB"}, s.settings...)
 	t.Cleanup(func() {
 		s.Kill(t)
-		if err := os.RemoveAll(dir); err != nil {
+		if err := os.RemoveAll(s.dir); err != nil {
 			t.Errorf("remove the server's directory: %v", err)
 		}
 	})
@@ -88,6 +110,18 @@ func New(t testing.TB, settings ...string) *Server {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
 	return s
+}
+
+func (s *Server) said() string { return cmp.Or(s.log, filepath.Join(s.dir, "log")) }
+
+// Log returns what the server has written to its log.
+func (s *Server) Log(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(s.said())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Database makes a database and returns its URL. It goes with the server.
@@ -164,7 +198,8 @@ func (s *Server) Start(t testing.TB) {
 }
 
 func (s *Server) create() error {
-	cmd := command("initdb", "-D", filepath.Join(s.dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	args := []string{"-D", filepath.Join(s.dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"}
+	cmd := command("initdb", append(args, s.initdb...)...)
 	cmd.Dir = s.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
@@ -173,7 +208,7 @@ func (s *Server) create() error {
 }
 
 func (s *Server) start() error {
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(s.said(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -195,7 +230,7 @@ func (s *Server) start() error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			said, readErr := os.ReadFile(filepath.Join(s.dir, "log"))
+			said, readErr := os.ReadFile(s.said())
 			return errors.Join(fmt.Errorf("it does not answer: %w\n%s", err, said), readErr)
 		}
 	}
@@ -229,8 +264,8 @@ func (s *Server) endWithProcess() error {
 
 // newDirectory makes one whose path is short enough for a socket, owned by whom the
 // servers run as.
-func newDirectory() (string, error) {
-	dir, err := os.MkdirTemp("/tmp", "snip-postgres")
+func newDirectory(parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, "snip-postgres")
 	if err != nil {
 		return "", err
 	}
