@@ -35,10 +35,7 @@ var imports = []struct {
 		"server and client share how answers are written, so it knows neither",
 	},
 	{
-		"snip/visitor", []string{
-			"snip", "github.com/medama-io/go-useragent/...",
-			"github.com/oschwald/maxminddb-golang/v2",
-		},
+		"snip/visitor", []string{"snip", "github.com/oschwald/maxminddb-golang/v2"},
 		"it makes of what is personal something that is not, and sees neither requests nor stores",
 	},
 	{
