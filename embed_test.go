@@ -9,7 +9,30 @@ import (
 	"testing"
 )
 
-const small = `package main
+const smallTasks = `package main
+
+import (
+	"context"
+	"fmt"
+
+	"snip/queue"
+	"snip/queue/engine/memory"
+)
+
+func main() {
+	ctx, engine, mail := context.Background(), memory.New(), queue.QueueConfig{Name: "mail"}
+	letters, _ := queue.NewProducer[string](queue.ProducerConfig{Engine: engine, Queue: mail, Type: "letter"})
+	letters.Push(ctx, "dear Ada")
+	worker, _ := queue.NewWorker(queue.WorkerConfig{Engine: engine, Queues: []queue.QueueConfig{mail}})
+	queue.Handle(worker, "mail", "letter", func(_ context.Context, letter string) error {
+		fmt.Println("sent:", letter)
+		return nil
+	}, queue.HandlerConfig{})
+	worker.RunUntilEmpty(ctx)
+}
+`
+
+const smallLog = `package main
 
 import (
 	"context"
@@ -38,6 +61,15 @@ func main() {
 // another module, a program with one engine is built from that engine, queue and
 // the standard library.
 func TestSmallProgramBuildsOneEngine(t *testing.T) {
+	for name, program := range map[string]struct{ text, prints string }{
+		"tasks": {smallTasks, "sent: dear Ada\n"},
+		"log":   {smallLog, "paid: order 17\n"},
+	} {
+		t.Run(name, func(t *testing.T) { buildAndRun(t, program.text, program.prints) })
+	}
+}
+
+func buildAndRun(t *testing.T, text, prints string) {
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +81,7 @@ func TestSmallProgramBuildsOneEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("main.go", small)
+	write("main.go", text)
 	write("go.mod", "module example\n\ngo 1.26\n\nrequire snip v0.0.0\n\nreplace snip => "+here+"\n")
 
 	// What this module was built from is all there is: nothing is fetched.
@@ -59,8 +91,8 @@ func TestSmallProgramBuildsOneEngine(t *testing.T) {
 	program := filepath.Join(dir, "example")
 	goCommand(t, dir, "build", "-o", program, ".")
 	out, err := exec.CommandContext(t.Context(), program).CombinedOutput()
-	if want := "paid: order 17\n"; err != nil || string(out) != want {
-		t.Errorf("the program printed %q, %v, want %q", out, err, want)
+	if err != nil || string(out) != prints {
+		t.Errorf("the program printed %q, %v, want %q", out, err, prints)
 	}
 
 	var got []string
