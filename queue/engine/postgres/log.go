@@ -213,20 +213,34 @@ type stored struct {
 	frames  []byte // Null where all of it lies before what is read.
 }
 
-func scanStored(row pgx.CollectableRow) (r stored, err error) {
+// scanStored collects rows, with no more memory for each than its frames take.
+func scanStored(rows pgx.Rows) (all []stored, err error) {
+	var r stored
 	var segment pgtype.DriverBytes // Not a copy.
-	err = row.Scan(&r.base, &r.mark, &r.count, &segment, &r.first, &r.frames)
-	copy(r.segment[:], segment)
-	return r, err
+	_, err = pgx.ForEachRow(rows, []any{&r.base, &r.mark, &r.count, &segment, &r.first, &r.frames}, func() error {
+		r.segment = queue.SegmentID{}
+		copy(r.segment[:], segment)
+		all = append(all, r)
+		return nil
+	})
+	return all, err
 }
 
 // readFrom returns the row of that base, if it is there, and those that hold the
 // messages from an offset on, at least so many.
-func (e *Engine) readFrom(ctx context.Context, name string, p int, base, offset int64, limit int) ([]stored, error) {
+func (e *Engine) readFrom(ctx context.Context, name string, p int, base, offset int64, limit int) (all []stored, err error) {
 	end := offset + int64(max(0, min(limit, 1<<40)))
-	return collect(ctx, e, scanStored,
-		"SELECT base, mark, count, segment, first, frames FROM queue.read($1::text, $2::int, $3::bigint, $4::bigint, $5::bigint)",
-		name, p, base, offset, end)
+	err = e.try(ctx, func(ctx context.Context) error {
+		rows, err := e.pool.Query(ctx, e.statement(
+			"SELECT base, mark, count, segment, first, frames FROM queue.read($1::text, $2::int, $3::bigint, $4::bigint, $5::bigint)"),
+			e.mode, name, p, base, offset, end)
+		if err != nil {
+			return err
+		}
+		all, err = scanStored(rows)
+		return err
+	})
+	return all, err
 }
 
 // entries decodes rows, from an offset on.
