@@ -2,22 +2,28 @@
 // the host may use the same file at the same time.
 //
 // Mapping: a batch is a row, its messages framed; a table counts what was appended
-// to each partition and one remembers the next number of each segment.
-// Delivery: as the contracts say. What Append took is synced to disk.
-// Ordering: SQLite has one writer at a time, so appends are ordered as they commit.
-// Limits: 16 MiB a batch. The bound of a topic counts framed bytes, exactly. One
+// to each partition and one remembers the next number of each segment. A task is a
+// row, and its framed message one beside it, so that a lease writes little.
+// Delivery: as the contracts say. What Append and Push took is synced to disk. Leases
+// are measured by the clock of the host's boot: to set the wall clock ends none, and
+// after a reboot all are over.
+// Ordering: SQLite has one writer at a time, so appends and pushes are ordered as they
+// commit.
+// Limits: 16 MiB a batch, and a task; 64 MiB a pull, and the task that stands first. The
+// bound of a topic counts framed bytes, exactly; that of a queue, tasks, exactly. One
 // process commits the writes that wait for it together; between two commits it
 // leaves the lock to others.
 // Operations: the file, its -wal and its -shm belong together: copy or delete all
 // three, or none. A file that was deleted or replaced while it is in use is noticed
-// at the next call, which then works on the new one.
+// at the next call, which then works on the new one. The file may be one that the
+// caller keeps tables of its own in: the engine's begin with "queue_", and it puts the
+// file into WAL mode.
 package sqlite
 
 import (
 	"cmp"
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,15 +42,16 @@ import (
 type Config struct {
 	Path   string           // The file; made if it is not there. Its directory is not.
 	Busy   time.Duration    // How long a call waits for other processes. Default: 5 s.
-	Now    func() time.Time // For the age of segments. Default: time.Now.
+	Now    func() time.Time // The wall clock, by which tasks are due and segments grow old. Default: time.Now.
 	Logger *slog.Logger     // Default: none.
 }
 
-// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter and
-// queue.Backlogger. It is safe for concurrent use.
+// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter, queue.Backlogger,
+// queue.TaskEngine, queue.Controls, queue.DeadLetters, queue.QueueWaiter and
+// queue.TxPusher. It is safe for concurrent use.
 type Engine struct {
 	cfg  Config
-	boot string // Names this boot of the host, whose clock rosters are written by.
+	boot string // Names this boot of the host, whose clock rosters and leases are written by.
 
 	mu     sync.Mutex // Protects below.
 	open   *opened
@@ -60,22 +67,25 @@ type opened struct {
 }
 
 var (
-	_ queue.LogEngine  = (*Engine)(nil)
-	_ queue.GroupStore = (*Engine)(nil)
-	_ queue.Waiter     = (*Engine)(nil)
-	_ queue.Backlogger = (*Engine)(nil)
+	_ queue.LogEngine   = (*Engine)(nil)
+	_ queue.GroupStore  = (*Engine)(nil)
+	_ queue.Waiter      = (*Engine)(nil)
+	_ queue.Backlogger  = (*Engine)(nil)
+	_ queue.TaskEngine  = (*Engine)(nil)
+	_ queue.Controls    = (*Engine)(nil)
+	_ queue.DeadLetters = (*Engine)(nil)
+	_ queue.QueueWaiter = (*Engine)(nil)
+	_ queue.TxPusher    = (*Engine)(nil)
 )
-
-//go:embed schema.sql
-var schema string
-
-const schemaVersion = 1
 
 // segmentMemory is how long the next number of a segment is kept after its last
 // append.
 const segmentMemory = 30 * 24 * time.Hour
 
-const maxBatchBytes = 16 << 20
+const (
+	maxBatchBytes = 16 << 20
+	maxTaskBytes  = 16 << 20
+)
 
 // Open opens the file.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
@@ -90,8 +100,14 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite engine: which boot this is: %w", err)
 	}
-	e := &Engine{cfg: cfg, boot: strings.TrimSpace(string(boot))}
+	return openIn(ctx, cfg, strings.TrimSpace(string(boot)))
+}
+
+// openIn opens the file in a boot of the host.
+func openIn(ctx context.Context, cfg Config, boot string) (*Engine, error) {
+	e := &Engine{cfg: cfg, boot: boot}
 	e.waker.init()
+	var err error
 	if e.open, err = e.openFile(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 }
 
 func (e *Engine) openFile(ctx context.Context) (*opened, error) {
-	f, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: e.cfg.Path, Busy: e.cfg.Busy, Migrate: migrate, Logger: e.cfg.Logger})
+	f, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: e.cfg.Path, Busy: e.cfg.Busy, Migrate: e.migrate, Logger: e.cfg.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite engine: %w", err)
 	}
@@ -109,28 +125,6 @@ func (e *Engine) openFile(ctx context.Context) (*opened, error) {
 		return nil, errors.Join(fmt.Errorf("sqlite engine: %w", err), f.Close())
 	}
 	return &opened{File: f, info: info}, nil
-}
-
-func migrate(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // Of no effect after Commit.
-	var version int
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
-	}
-	switch version {
-	case schemaVersion:
-		return nil
-	case 0:
-		if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
-			return err
-		}
-		return tx.Commit()
-	}
-	return fmt.Errorf("the log is of schema version %d, this program knows %d: it was written by a newer one", version, schemaVersion)
 }
 
 // Caps says what this engine does.
@@ -143,6 +137,10 @@ func (e *Engine) Caps() queue.Caps {
 		ExactBound:    true,
 		Shared:        true,
 		MaxBatchBytes: maxBatchBytes,
+		Tasks:         true,
+		MaxTaskBytes:  maxTaskBytes,
+		ExactTasks:    true,
+		SQL:           true,
 	}
 }
 

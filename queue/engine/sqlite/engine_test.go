@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"path/filepath"
 	"testing"
 
@@ -20,6 +21,18 @@ func TestMain(m *testing.M) {
 }
 
 func TestConformance(t *testing.T) { queuetest.Run(t, newStore) }
+
+func TestTasks(t *testing.T) {
+	queuetest.RunTasks(t, func(t *testing.T) queuetest.TaskStore {
+		path := filepath.Join(t.TempDir(), "app.db")
+		return queuetest.TaskStore{
+			Open: func() (queue.TaskEngine, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) },
+			OpenDB: func() (*sql.DB, error) {
+				return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+			},
+		}
+	})
+}
 
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

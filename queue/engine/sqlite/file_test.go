@@ -111,7 +111,7 @@ func TestOpenRefusesALaterSchema(t *testing.T) {
 	if err := open(t, sqlite.Config{Path: path}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	change(t, path, statement("PRAGMA user_version = 99"))
+	change(t, path, statement("UPDATE queue_version SET version = 99"))
 	if _, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}); err == nil || !strings.Contains(err.Error(), "99") {
 		t.Errorf("Open() of schema version 99 = %v, want an error that names it", err)
 	}
@@ -234,7 +234,7 @@ func TestRosterOfAnotherBootIsEmpty(t *testing.T) {
 	if err := e.Swap(t.Context(), "count", "orders", 0, []byte("roster")); err != nil {
 		t.Fatal(err)
 	}
-	change(t, path, statement("UPDATE rosters SET boot = 'another'"))
+	change(t, path, statement("UPDATE queue_rosters SET boot = 'another'"))
 	roster, version, _, err := e.Roster(t.Context(), "count", "orders")
 	if err != nil || len(roster) > 0 || version != 1 {
 		t.Errorf("Roster() = %q, version %d, %v, want none under version 1", roster, version, err)

@@ -15,7 +15,7 @@ import (
 func (e *Engine) Roster(ctx context.Context, group, topic string) (roster []byte, version int64, now time.Duration, err error) {
 	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var boot string
-		err := tx.QueryRowContext(ctx, "SELECT boot, version, roster FROM rosters WHERE consumer = $1 AND topic = $2", group, topic).
+		err := tx.QueryRowContext(ctx, "SELECT boot, version, roster FROM queue_rosters WHERE consumer = $1 AND topic = $2", group, topic).
 			Scan(&boot, &version, &roster)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -37,11 +37,11 @@ func (e *Engine) Roster(ctx context.Context, group, topic string) (roster []byte
 func (e *Engine) Swap(ctx context.Context, group, topic string, version int64, roster []byte) error {
 	err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		query := `
-			UPDATE rosters SET boot = $4, version = version + 1, roster = $5
+			UPDATE queue_rosters SET boot = $4, version = version + 1, roster = $5
 			WHERE consumer = $1 AND topic = $2 AND version = $3`
 		if version == 0 {
 			query = `
-			INSERT INTO rosters (consumer, topic, version, boot, roster) VALUES ($1, $2, $3 + 1, $4, $5)
+			INSERT INTO queue_rosters (consumer, topic, version, boot, roster) VALUES ($1, $2, $3 + 1, $4, $5)
 			ON CONFLICT (consumer, topic) DO NOTHING`
 		}
 		return one(queue.ErrConflict)(tx.ExecContext(ctx, query, group, topic, version, e.boot, roster))
@@ -56,7 +56,7 @@ func (e *Engine) Swap(ctx context.Context, group, topic string, version int64, r
 func (e *Engine) Position(ctx context.Context, group string, topic queue.TopicID, partition int) (at queue.Position, err error) {
 	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var text string
-		err := tx.QueryRowContext(ctx, "SELECT position FROM positions WHERE consumer = $1 AND topic = $2 AND partition = $3",
+		err := tx.QueryRowContext(ctx, "SELECT position FROM queue_positions WHERE consumer = $1 AND topic = $2 AND partition = $3",
 			group, topic[:], partition).Scan(&text)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -76,12 +76,12 @@ func (e *Engine) Position(ctx context.Context, group string, topic queue.TopicID
 func (e *Engine) Commit(ctx context.Context, group string, topic queue.TopicID, partition int, from, to queue.Position) error {
 	err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		query := `
-			UPDATE positions SET position = $4
+			UPDATE queue_positions SET position = $4
 			WHERE consumer = $1 AND topic = $2 AND partition = $3 AND position = $5`
 		args := []any{group, topic[:], partition, to.String(), from.String()}
 		if from == (queue.Position{}) {
 			query = `
-			INSERT INTO positions (consumer, topic, partition, position) VALUES ($1, $2, $3, $4)
+			INSERT INTO queue_positions (consumer, topic, partition, position) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (consumer, topic, partition) DO UPDATE SET position = excluded.position WHERE position = $5`
 		}
 		return one(queue.ErrFenced)(tx.ExecContext(ctx, query, args...))

@@ -50,7 +50,7 @@ func declare(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicI
 	if t.partitions != c.Partitions {
 		return t.id, fmt.Errorf("topic %q: Partitions is %d, but the topic was made with %d", c.Name, c.Partitions, t.partitions)
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE topics SET max_bytes = $2 WHERE name = $1", c.Name, c.MaxBytes)
+	_, err = tx.ExecContext(ctx, "UPDATE queue_topics SET max_bytes = $2 WHERE name = $1", c.Name, c.MaxBytes)
 	return t.id, err
 }
 
@@ -60,10 +60,10 @@ func create(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicID
 }
 
 func insertTopic(ctx context.Context, tx *sql.Tx, id queue.TopicID, c queue.TopicConfig) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO topics (name, id, partitions, max_bytes) VALUES ($1, $2, $3, $4)",
+	_, err := tx.ExecContext(ctx, "INSERT INTO queue_topics (name, id, partitions, max_bytes) VALUES ($1, $2, $3, $4)",
 		c.Name, id[:], c.Partitions, c.MaxBytes)
 	for p := 0; p < c.Partitions && err == nil; p++ {
-		_, err = tx.ExecContext(ctx, "INSERT INTO partitions (topic, partition) VALUES ($1, $2)", c.Name, p)
+		_, err = tx.ExecContext(ctx, "INSERT INTO queue_partitions (topic, partition) VALUES ($1, $2)", c.Name, p)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ type topic struct {
 
 func findTopic(ctx context.Context, tx *sql.Tx, name string) (t topic, err error) {
 	var id []byte
-	err = tx.QueryRowContext(ctx, "SELECT id, partitions, bytes, max_bytes FROM topics WHERE name = $1", name).
+	err = tx.QueryRowContext(ctx, "SELECT id, partitions, bytes, max_bytes FROM queue_topics WHERE name = $1", name).
 		Scan(&id, &t.partitions, &t.bytes, &t.maxBytes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return t, fmt.Errorf("topic %q: %w", name, queue.ErrNotFound)
@@ -99,7 +99,7 @@ type partition struct {
 func findPartition(ctx context.Context, tx *sql.Tx, name string, p int) (x partition, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT p.part, p.appended, t.bytes, t.max_bytes
-		FROM partitions p JOIN topics t ON t.name = p.topic
+		FROM queue_partitions p JOIN queue_topics t ON t.name = p.topic
 		WHERE p.topic = $1 AND p.partition = $2`, name, p).
 		Scan(&x.part, &x.appended, &x.bytes, &x.maxBytes)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -121,7 +121,7 @@ func (e *Engine) Append(ctx context.Context, name string, p int, b queue.Batch) 
 		return e.append(ctx, tx, name, p, b, frames)
 	})
 	if err == nil {
-		e.waker.wake()
+		e.waker.ringLog()
 	}
 	return err
 }
@@ -141,10 +141,10 @@ func (e *Engine) append(ctx context.Context, tx *sql.Tx, name string, p int, b q
 	}
 	err = insertEntry(ctx, tx, at.part, at.appended, rand.Uint32(), b, frames)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE partitions SET appended = appended + $2 WHERE part = $1", at.part, len(b.Messages))
+		_, err = tx.ExecContext(ctx, "UPDATE queue_partitions SET appended = appended + $2 WHERE part = $1", at.part, len(b.Messages))
 	}
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE topics SET bytes = bytes + $2 WHERE name = $1", name, len(frames))
+		_, err = tx.ExecContext(ctx, "UPDATE queue_topics SET bytes = bytes + $2 WHERE name = $1", name, len(frames))
 	}
 	if err != nil {
 		return fmt.Errorf("topic %q: append: %w", name, err)
@@ -158,7 +158,7 @@ func insertEntry(ctx context.Context, tx *sql.Tx, part, base int64, mark uint32,
 		earliest = sql.NullInt64{Int64: t.UnixNano(), Valid: true}
 	}
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO entries (part, base, mark, count, segment, first, earliest, frames)
+		INSERT INTO queue_entries (part, base, mark, count, segment, first, earliest, frames)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		part, base, mark, len(b.Messages), b.Segment[:], int64(b.First), earliest, frames)
 	return err
@@ -168,7 +168,7 @@ func insertEntry(ctx context.Context, tx *sql.Tx, part, base int64, mark uint32,
 // after it the next.
 func (e *Engine) sequence(ctx context.Context, tx *sql.Tx, part int64, b queue.Batch) error {
 	var next int64
-	err := tx.QueryRowContext(ctx, "SELECT next FROM segments WHERE part = $1 AND segment = $2", part, b.Segment[:]).Scan(&next)
+	err := tx.QueryRowContext(ctx, "SELECT next FROM queue_segments WHERE part = $1 AND segment = $2", part, b.Segment[:]).Scan(&next)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("segment %s: %w", b.Segment, err)
 	}
@@ -177,14 +177,14 @@ func (e *Engine) sequence(ctx context.Context, tx *sql.Tx, part int64, b queue.B
 	}
 	now := e.cfg.Now()
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO segments (part, segment, next, seen_at) VALUES ($1, $2, $3, $4)
+		INSERT INTO queue_segments (part, segment, next, seen_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (part, segment) DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`,
 		part, b.Segment[:], next+int64(len(b.Messages)), now.Unix())
 	if err == nil && next == 0 {
 		// Each new segment removes a few of those whose time is over.
 		_, err = tx.ExecContext(ctx, `
-			DELETE FROM segments WHERE (part, segment) IN
-			(SELECT part, segment FROM segments WHERE seen_at < $1 LIMIT 10)`, now.Add(-segmentMemory).Unix())
+			DELETE FROM queue_segments WHERE (part, segment) IN
+			(SELECT part, segment FROM queue_segments WHERE seen_at < $1 LIMIT 10)`, now.Add(-segmentMemory).Unix())
 	}
 	if err != nil {
 		return fmt.Errorf("segment %s: %w", b.Segment, err)
@@ -211,7 +211,7 @@ func (e *Engine) Read(ctx context.Context, name string, p int, from queue.Positi
 
 func readEntries(ctx context.Context, tx *sql.Tx, part, base int64, skip, max int) ([]queue.Entry, error) {
 	rows, err := tx.QueryContext(ctx, `
-		SELECT base, mark, count, segment, first, frames FROM entries
+		SELECT base, mark, count, segment, first, frames FROM queue_entries
 		WHERE part = $1 AND base >= $2 ORDER BY base`, part, base)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func seek(ctx context.Context, tx *sql.Tx, at partition, from queue.Position) (b
 	base = int64(offset)
 	var mark uint32
 	var count int
-	err = tx.QueryRowContext(ctx, "SELECT mark, count FROM entries WHERE part = $1 AND base = $2", at.part, base).Scan(&mark, &count)
+	err = tx.QueryRowContext(ctx, "SELECT mark, count FROM queue_entries WHERE part = $1 AND base = $2", at.part, base).Scan(&mark, &count)
 	switch {
 	case err == nil && mark == check && from.Index >= 0 && from.Index < count:
 		return base, from.Index, nil
@@ -278,7 +278,7 @@ func seek(ctx context.Context, tx *sql.Tx, at partition, from queue.Position) (b
 // oldest returns the offset of the first message kept.
 func oldest(ctx context.Context, tx *sql.Tx, at partition) (int64, error) {
 	var base sql.NullInt64
-	err := tx.QueryRowContext(ctx, "SELECT MIN(base) FROM entries WHERE part = $1", at.part).Scan(&base)
+	err := tx.QueryRowContext(ctx, "SELECT MIN(base) FROM queue_entries WHERE part = $1", at.part).Scan(&base)
 	if err != nil || base.Valid {
 		return base.Int64, err
 	}
@@ -328,17 +328,17 @@ func trim(ctx context.Context, tx *sql.Tx, name string, p int, before queue.Posi
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM entries WHERE part = $1 AND base <= $2", at.part, last); err != nil {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM queue_entries WHERE part = $1 AND base <= $2", at.part, last); err != nil {
 		return false, err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE topics SET bytes = bytes - $2 WHERE name = $1", name, bytes)
+	_, err = tx.ExecContext(ctx, "UPDATE queue_topics SET bytes = bytes - $2 WHERE name = $1", name, bytes)
 	return n == trimEntries || bytes >= trimBytes, err
 }
 
 // oldestUpTo finds the oldest entries before a base, as many as one step forgets.
 func oldestUpTo(ctx context.Context, tx *sql.Tx, part, base int64) (last int64, n int, bytes int64, err error) {
 	rows, err := tx.QueryContext(ctx, `
-		SELECT base, length(frames) FROM entries
+		SELECT base, length(frames) FROM queue_entries
 		WHERE part = $1 AND base < $2 ORDER BY base LIMIT $3`, part, base, trimEntries)
 	if err != nil {
 		return 0, 0, 0, err

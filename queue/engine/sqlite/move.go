@@ -37,7 +37,7 @@ func (e *Engine) Numbers(ctx context.Context, name string, p int) (map[queue.Seg
 		if err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, "SELECT segment, next FROM segments WHERE part = $1", at.part)
+		rows, err := tx.QueryContext(ctx, "SELECT segment, next FROM queue_segments WHERE part = $1", at.part)
 		if err != nil {
 			return err
 		}
@@ -76,9 +76,9 @@ func (e *Engine) Place(ctx context.Context, name string, p int, entries []queue.
 			}
 			at.appended = int64(base) + int64(len(one.Messages))
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE partitions SET appended = $2 WHERE part = $1", at.part, at.appended)
+		_, err = tx.ExecContext(ctx, "UPDATE queue_partitions SET appended = $2 WHERE part = $1", at.part, at.appended)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, "UPDATE topics SET bytes = bytes + $2 WHERE name = $1", name, bytes)
+			_, err = tx.ExecContext(ctx, "UPDATE queue_topics SET bytes = bytes + $2 WHERE name = $1", name, bytes)
 		}
 		return err
 	})
@@ -93,7 +93,7 @@ func (e *Engine) SetNumbers(ctx context.Context, name string, p int, next map[qu
 		}
 		for segment, n := range next {
 			_, err := tx.ExecContext(ctx, `
-				INSERT INTO segments (part, segment, next, seen_at) VALUES ($1, $2, $3, $4)
+				INSERT INTO queue_segments (part, segment, next, seen_at) VALUES ($1, $2, $3, $4)
 				ON CONFLICT (part, segment) DO UPDATE SET next = excluded.next, seen_at = excluded.seen_at`,
 				at.part, segment[:], int64(n), e.cfg.Now().Unix())
 			if err != nil {

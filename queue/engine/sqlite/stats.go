@@ -25,11 +25,11 @@ func (e *Engine) Stats(ctx context.Context, name string) (s queue.TopicStats, er
 func partitionStats(ctx context.Context, tx *sql.Tx, name string) ([]queue.PartitionStats, error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT p.appended, last.base, last.mark, last.count, oldest.earliest
-		FROM partitions p
-		LEFT JOIN entries last ON last.part = p.part
-			AND last.base = (SELECT MAX(base) FROM entries e WHERE e.part = p.part)
-		LEFT JOIN entries oldest ON oldest.part = p.part
-			AND oldest.base = (SELECT MIN(base) FROM entries e WHERE e.part = p.part)
+		FROM queue_partitions p
+		LEFT JOIN queue_entries last ON last.part = p.part
+			AND last.base = (SELECT MAX(base) FROM queue_entries e WHERE e.part = p.part)
+		LEFT JOIN queue_entries oldest ON oldest.part = p.part
+			AND oldest.base = (SELECT MIN(base) FROM queue_entries e WHERE e.part = p.part)
 		WHERE p.topic = $1 ORDER BY p.partition`, name)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (e *Engine) Backlog(ctx context.Context, name string, p int, from queue.Pos
 			return err
 		}
 		var first, earliest sql.NullInt64
-		err = tx.QueryRowContext(ctx, "SELECT MIN(base), MIN(earliest) FROM entries WHERE part = $1 AND base >= $2", at.part, base).
+		err = tx.QueryRowContext(ctx, "SELECT MIN(base), MIN(earliest) FROM queue_entries WHERE part = $1 AND base >= $2", at.part, base).
 			Scan(&first, &earliest)
 		if err != nil || !first.Valid {
 			return err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pollInterval is how often a process looks whether another one has appended. It
+// pollInterval is how often a process looks whether another one has written. It
 // looks only while somebody waits, and less and less often while nothing comes: to
 // wake up a process that sleeps costs more than the look.
 const (
@@ -15,12 +15,12 @@ const (
 	idlePollInterval = 200 * time.Millisecond
 )
 
-// waker tells waiting readers that the log may have grown: at once for this
-// process's appends, at the next look for others'.
+// waker tells those who wait that the log or a queue may have grown: at once for what
+// this process wrote, at the next look for others.
 type waker struct {
 	mu      sync.Mutex // Protects below.
-	version uint64     // Counts wake-ups, from 1.
-	grown   chan struct{}
+	log     bell
+	queues  map[string]*bell // Those that were waited for.
 	waiting int
 
 	begin chan struct{} // Told when somebody waits.
@@ -28,8 +28,22 @@ type waker struct {
 	done  chan struct{}
 }
 
+// bell is rung when there may be more.
+type bell struct {
+	version uint64        // Counts, from 1.
+	rung    chan struct{} // Closed the next time.
+}
+
+func newBell() bell { return bell{version: 1, rung: make(chan struct{})} }
+
+func (b *bell) ring() {
+	b.version++
+	close(b.rung)
+	b.rung = make(chan struct{})
+}
+
 func (w *waker) init() {
-	w.version, w.grown = 1, make(chan struct{})
+	w.log, w.queues = newBell(), map[string]*bell{}
 	w.begin, w.end, w.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 }
 
@@ -43,18 +57,33 @@ func (w *waker) start(e *Engine) {
 func (w *waker) stop() {
 	close(w.end)
 	<-w.done
-	w.wake() // Who waits finds the engine closed.
+	w.ringAll() // Who waits finds the engine closed.
 }
 
-func (w *waker) wake() {
+func (w *waker) ringLog() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.version++
-	close(w.grown)
-	w.grown = make(chan struct{})
+	w.log.ring()
 }
 
-// watch looks for other processes' appends until stop.
+func (w *waker) ring(queue string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b := w.queues[queue]; b != nil {
+		b.ring()
+	}
+}
+
+func (w *waker) ringAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log.ring()
+	for _, b := range w.queues {
+		b.ring()
+	}
+}
+
+// watch looks for what other processes wrote until stop.
 func (w *waker) watch(e *Engine) {
 	l := look{engine: e}
 	defer l.release()
@@ -69,9 +98,8 @@ func (w *waker) watch(e *Engine) {
 		}
 		for w.anyWaiting() {
 			interval = min(2*interval, idlePollInterval)
-			if l.grown() {
+			if l.ring(w) {
 				interval = pollInterval
-				w.wake()
 			}
 			timer.Reset(interval)
 			select {
@@ -81,77 +109,6 @@ func (w *waker) watch(e *Engine) {
 			}
 		}
 	}
-}
-
-// look finds out whether the log has grown since it looked last.
-//
-// It asks SQLite for its data version, which changes with a commit of any other
-// connection, and only then for what was appended, since most commits of an idle
-// log are heartbeats. The size and time of the write-ahead log would be cheaper to
-// ask for, but they change before a commit can be seen: a reader who was woken by
-// them could look too early and miss it.
-type look struct {
-	engine   *Engine
-	of       *opened // The file that was looked at.
-	conn     *sql.Conn
-	version  *sql.Stmt
-	last     int64 // Data version.
-	appended int64 // Messages all topics ever got.
-}
-
-// grown is true, too, if it cannot tell: who waits shall look for himself.
-func (l *look) grown() bool {
-	// Nothing here waits, and a context that can end costs a goroutine each time.
-	ctx := context.Background()
-	grown, err := l.compare(ctx)
-	if err != nil {
-		l.release()
-	}
-	return grown || err != nil
-}
-
-func (l *look) compare(ctx context.Context) (bool, error) {
-	f, err := l.engine.file(ctx)
-	if err != nil {
-		return false, err
-	}
-	if l.conn == nil || l.of != f {
-		l.release()
-		if l.conn, err = f.Read().Conn(ctx); err != nil {
-			return false, err
-		}
-		if l.version, err = l.conn.PrepareContext(ctx, "PRAGMA data_version"); err != nil {
-			return false, err
-		}
-		// Another connection counts versions for itself, and another file may have as
-		// many messages: the first look always finds that it has grown.
-		l.of, l.last, l.appended = f, 0, -1
-	}
-	var version, appended int64
-	if err := l.version.QueryRowContext(ctx).Scan(&version); err != nil {
-		return false, err
-	}
-	if version == l.last {
-		return false, nil
-	}
-	err = l.conn.QueryRowContext(ctx, "SELECT COALESCE(SUM(appended), 0) FROM partitions").Scan(&appended)
-	if err != nil {
-		return false, err
-	}
-	grown := appended != l.appended
-	l.last, l.appended = version, appended
-	return grown, nil
-}
-
-func (l *look) release() {
-	// What only read has nothing to report.
-	if l.version != nil {
-		_ = l.version.Close()
-	}
-	if l.conn != nil {
-		_ = l.conn.Close()
-	}
-	l.conn, l.version = nil, nil
 }
 
 func (w *waker) anyWaiting() bool {
@@ -165,9 +122,38 @@ func (e *Engine) Wait(ctx context.Context, name string, seen uint64) (uint64, er
 	if _, err := e.file(ctx); err != nil {
 		return seen, err
 	}
+	return e.waitFor(ctx, &e.waker.log, seen)
+}
+
+// WaitQueue returns when the queue may have grown since the call that returned seen.
+func (e *Engine) WaitQueue(ctx context.Context, name string, seen uint64) (uint64, error) {
+	err := e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := findQueue(ctx, tx, name)
+		return err
+	})
+	if err != nil {
+		return seen, about(name, "wait", err)
+	}
+	return e.waitFor(ctx, e.waker.bell(name), seen)
+}
+
+func (w *waker) bell(queue string) *bell {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.queues[queue]
+	if b == nil {
+		one := newBell()
+		b = &one
+		w.queues[queue] = b
+	}
+	return b
+}
+
+// waitFor waits until a bell has rung since the call that returned seen.
+func (e *Engine) waitFor(ctx context.Context, b *bell, seen uint64) (uint64, error) {
 	w := &e.waker
 	w.mu.Lock()
-	version, grown := w.version, w.grown
+	version, rung := b.version, b.rung
 	if version != seen {
 		w.mu.Unlock()
 		return version, nil
@@ -184,13 +170,13 @@ func (e *Engine) Wait(ctx context.Context, name string, seen uint64) (uint64, er
 	default:
 	}
 	select {
-	case <-grown:
+	case <-rung:
 		if _, err := e.file(ctx); err != nil {
 			return seen, err
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.version, nil
+		return b.version, nil
 	case <-ctx.Done():
 		return seen, ctx.Err()
 	}
