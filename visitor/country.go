@@ -25,6 +25,11 @@ func (c *countries) of(a netip.Addr) (country, region string) {
 	if c == nil || !a.IsValid() {
 		return unknown, unknown
 	}
+	return c.find(a)
+}
+
+// find is apart from of because what is decoded into stands on the heap.
+func (c *countries) find(a netip.Addr) (country, region string) {
 	found := c.db.Lookup(a.Unmap().WithZone(""))
 	// An error is one of the record, or of a database that is broken in the middle:
 	// it has no code, as has a record without one.

@@ -151,13 +151,13 @@ func (c *Count) handle(ctx context.Context, d queue.Delivery) error {
 // decode reads clicks. A message it does not know comes from a newer program: counting
 // halts there until this one is replaced too, since to skip it would be to lose clicks.
 func (c *Count) decode(messages []queue.Message) ([]snip.Click, error) {
-	clicks := make([]snip.Click, len(messages))
+	clicks, met := make([]snip.Click, len(messages)), event.Texts{}
 	for i, m := range messages {
 		if m.Type != event.ClickType {
 			return nil, fmt.Errorf("count: message type %q is not known to this version", m.Type)
 		}
 		var err error
-		if clicks[i], err = c.clicks.Decode(m.Body); err != nil {
+		if clicks[i], err = c.clicks.DecodeSharing(m.Body, met); err != nil {
 			return nil, fmt.Errorf("count: %w", err)
 		}
 	}
