@@ -28,8 +28,9 @@ torture: ## kill the whole program 20 times where make test does it 3 times
 race: ## every test of the packages below test/ with the race detector
 	go test -race -count=1 -timeout 30m $$(go list ./... | grep -v '^snip/test$$')
 
-bench: ## redirects, counting and shipping beside what they are compared with
-	cd bench && go run . redirect && go run . count && go run . shipper
+bench: ## everything that has a bar beside its reference, into bench/RESULTS.md
+	scripts/setup-bench
+	cd bench && go run . -results RESULTS.md all
 
 lint: ## golangci-lint, with .golangci.yml
 	go run $(GOLANGCI) run
