@@ -24,7 +24,7 @@ const allLinks = 0
 // comes after all of them, so that two only wait there for the end of the other.
 func (s *Store) CountClicks(ctx context.Context, tx *sql.Tx, generation int, clicks []snip.Click) error {
 	in := s.session(tx)
-	b := batch{generation: generation}
+	b := batch{generation: generation, clicks: make([]*snip.Click, 0, len(clicks))}
 	for i := range clicks {
 		b.clicks = append(b.clicks, &clicks[i])
 	}

@@ -113,12 +113,14 @@ func DecodeNote(b []byte) (Note, error) {
 		return n, errNote
 	}
 	n.Link, b = link, b[1+size:]
-	for _, s := range []*string{&n.Address, &n.UserAgent, &n.Referrer, &n.Language, &n.Query, &n.Purpose} {
+	text := string(b) // All fields are parts of one copy.
+	for _, field := range [...]*string{&n.Address, &n.UserAgent, &n.Referrer, &n.Language, &n.Query, &n.Purpose} {
 		length, size := binary.Uvarint(b)
 		if size <= 0 || length > uint64(len(b)-size) {
 			return Note{}, errNote
 		}
-		*s, b = string(b[size:size+int(length)]), b[size+int(length):]
+		end := size + int(length)
+		*field, text, b = text[size:end], text[end:], b[end:]
 	}
 	if len(b) > 0 {
 		return Note{}, errNote
