@@ -24,7 +24,7 @@ import (
 const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
 
 // openShipper has the salts of the day on which everything here happens.
-func openShipper(t *testing.T, metrics prometheus.Registerer) *web.Shipper {
+func openShipper(t testing.TB, metrics prometheus.Registerer) *web.Shipper {
 	t.Helper()
 	visitors, err := visitor.New(visitor.Config{})
 	if err != nil {
