@@ -92,10 +92,6 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("sqlite engine: Path must be set")
 	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return nil, fmt.Errorf("sqlite engine: which boot this is: %w", err)
@@ -105,6 +101,10 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 
 // openIn opens the file in a boot of the host.
 func openIn(ctx context.Context, cfg Config, boot string) (*Engine, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	e := &Engine{cfg: cfg, boot: boot}
 	e.waker.init()
 	var err error
