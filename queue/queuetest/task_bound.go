@@ -142,6 +142,15 @@ func whatIsSkippedNeedsNoRoom(s *taskSuite) {
 	s.wantFull(jobs("a d")...)
 	s.declare(queue.QueueConfig{MaxTasks: 3, Overflow: queue.DropOldest})
 	s.skipped(jobs("c b a")...)
+	for _, policy := range []queue.Overflow{queue.Reject, queue.DropOldest} {
+		// A bound that was lowered changes nothing about it.
+		s.declare(queue.QueueConfig{MaxTasks: 1, Overflow: policy})
+		s.skipped(jobs("a b c")...)
+		s.offer()
+		if deadLetters(s.engine) {
+			s.wantCount("Redrive", 0)(s.graves().Redrive(s.Context(), mail, nil, many))
+		}
+	}
 	if got := s.stats().Dropped; got != 0 {
 		s.Errorf("%d tasks were dropped for tasks that were skipped", got)
 	}

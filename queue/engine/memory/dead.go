@@ -70,7 +70,7 @@ func (e *Engine) Redrive(ctx context.Context, name string, numbers []int64, limi
 			chosen, ids[d.id] = append(chosen, d), true
 		}
 	}
-	if int64(len(q.byNumber)+len(chosen)) > q.config.MaxTasks {
+	if len(chosen) > 0 && int64(len(q.byNumber)+len(chosen)) > q.config.MaxTasks {
 		return 0, &queue.FullError{Subject: fmt.Sprintf("queue %q", name), RetryAfter: time.Second}
 	}
 	for _, d := range chosen {

@@ -122,7 +122,7 @@ func newTask(number int64, t queue.CheckedTask, now time.Time) *task {
 // makeRoom drops ready tasks where the queue wants that, or refuses.
 func (q *tasks) makeRoom(n int, now time.Time) error {
 	over := int64(len(q.byNumber)+n) - q.config.MaxTasks
-	if over <= 0 {
+	if n == 0 || over <= 0 { // The bound may have been lowered.
 		return nil
 	}
 	full := &queue.FullError{Subject: fmt.Sprintf("queue %q", q.config.Name), RetryAfter: time.Second}
