@@ -27,7 +27,7 @@ var taskDeadCases = []TaskCase{
 	},
 	{
 		Name:  "RedrivePutsBack",
-		Rule:  "Redrive puts dead letters back into their queue, due at once, as they were pushed, with counters at zero: those of the numbers, or the longest dead, at most max. Numbers that are not there are passed over.",
+		Rule:  "Redrive puts dead letters back into their queue, due at once, as they were pushed, with counters at zero and without progress: those of the numbers, or the longest dead, at most max. Numbers that are not there are passed over.",
 		needs: deadLetters,
 		run:   redrivePutsBack,
 	},
@@ -236,6 +236,7 @@ func redrivePutsBack(s *taskSuite) {
 	want := oddTasks()
 	s.push(want...)
 	for _, l := range s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks {
+		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: long, Progress: []byte("half")})
 		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Release})
 	}
 	s.bury(s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks...)
@@ -245,9 +246,9 @@ func redrivePutsBack(s *taskSuite) {
 	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
 	s.wantTasks(got, want)
 	for _, l := range got {
-		if l.Failed != 0 || l.Lost != 0 || l.Released != 0 || l.Expired || l.At.Before(before) {
-			s.Errorf("task %q: failed %d, lost %d, released %d times, due at %s, want none, and due at once",
-				l.ID, l.Failed, l.Lost, l.Released, l.At)
+		if l.Failed != 0 || l.Lost != 0 || l.Released != 0 || l.Progress != nil || l.Expired || l.At.Before(before) {
+			s.Errorf("task %q: failed %d, lost %d, released %d times, progress %q, due at %s, want none, and due at once",
+				l.ID, l.Failed, l.Lost, l.Released, l.Progress, l.At)
 		}
 	}
 	s.done(got...)

@@ -174,7 +174,7 @@ func (m *TaskModel) settle() {
 		}
 	}
 	// One at most changes an order: of tasks that are due now, or of dead letters.
-	verdicts := []queue.Verdict{m.verdict(5)}
+	verdicts := []queue.Verdict{m.verdict(6)}
 	for range chosen[1:] {
 		verdicts = append(verdicts, m.verdict(2))
 	}
@@ -191,14 +191,22 @@ func (m *TaskModel) settle() {
 func (m *TaskModel) verdict(kinds int) queue.Verdict {
 	m.made++
 	text := fmt.Sprint("verdict ", m.made)
-	return []queue.Verdict{
-		{Kind: queue.Done, Result: []byte(text)},
-		{Kind: queue.Extend, Delay: []time.Duration{long, time.Millisecond}[m.choose("lease", 2)],
-			Progress: [][]byte{nil, []byte(text)}[m.choose("progress", 2)]},
-		{Kind: queue.Retry, Error: text, Delay: []time.Duration{0, long}[m.choose("delay", 2)]},
-		{Kind: queue.Release},
-		{Kind: queue.Bury, Error: text, Reason: []queue.Reason{queue.ReasonFailed, queue.ReasonLost}[m.choose("reason", 2)]},
-	}[m.choose("verdict", kinds)]
+	all := []queue.VerdictKind{queue.Done, queue.Extend, queue.Retry, queue.Release, queue.Bury, queue.Bury}
+	v := queue.Verdict{Kind: all[m.choose("verdict", kinds)]}
+	switch v.Kind {
+	case queue.Done:
+		v.Result = []byte(text)
+	case queue.Extend:
+		v.Delay = []time.Duration{long, time.Millisecond}[m.choose("lease", 2)]
+		v.Progress = [][]byte{nil, []byte(text)}[m.choose("progress", 2)]
+	case queue.Retry:
+		v.Delay = []time.Duration{0, long}[m.choose("delay", 2)]
+		v.Error = text
+	case queue.Bury:
+		v.Reason = []queue.Reason{queue.ReasonFailed, queue.ReasonLost}[m.choose("reason", 2)]
+		v.Error = text
+	}
+	return v
 }
 
 func (m *TaskModel) settleAs(chosen []int, verdicts []queue.Verdict) {
