@@ -15,9 +15,10 @@
 //	go run . shipper    # notes made into events beside the redirects that make them
 //	go run . spool      # what it takes to note a click
 //	go run . takeover   # how long a killed member's partitions stand still
+//	go run . growth     # all of it with few links and clicks, and with many
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
-// To weigh takes a quarter of an hour, and up to 1 GB of disk.
+// To weigh takes a quarter of an hour, and up to 1 GB of disk; growth longer, and 4 GB.
 package main
 
 import (
@@ -54,6 +55,7 @@ func benchmarks() []benchmark {
 		{name: "shipper", rows: shipper},
 		{name: "spool", rows: recordInSpool},
 		{name: "takeover", rows: takeover},
+		{name: "growth", table: growth},
 	}
 }
 

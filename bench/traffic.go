@@ -29,20 +29,24 @@ type traffic struct {
 	add func(random *rand.Rand) func(i int, c *snip.Click)
 }
 
-// allTraffic: what is usual, and two kinds that are as unlike it as can be.
-func allTraffic(clicks int) []*traffic {
-	const links = 100_000
+// byPopularity is what is usual: links by Zipf's law (1.1).
+func byPopularity(clicks, links int) *traffic {
 	// Links that are popular are not those that are old.
 	ranks := rand.New(rand.NewPCG(3, 4)).Perm(links)
+	return &traffic{
+		name: fmt.Sprintf("%d clicks, Zipf 1.1 over %d links", clicks, links), clicks: clicks, links: links, hottest: int64(ranks[0] + 1),
+		add: func(random *rand.Rand) func(int, *snip.Click) {
+			rank := rand.NewZipf(random, 1.1, 1, uint64(links-1))
+			return func(_ int, c *snip.Click) { c.Link = int64(ranks[rank.Uint64()] + 1) }
+		},
+	}
+}
+
+// allTraffic: what is usual, and two kinds that are as unlike it as can be.
+func allTraffic(clicks int) []*traffic {
 	order := rand.New(rand.NewPCG(5, 6)).Perm(clicks)
 	return []*traffic{
-		{
-			name: fmt.Sprintf("%d clicks, Zipf 1.1 over %d links", clicks, links), clicks: clicks, links: links, hottest: int64(ranks[0] + 1),
-			add: func(random *rand.Rand) func(int, *snip.Click) {
-				rank := rand.NewZipf(random, 1.1, 1, links-1)
-				return func(_ int, c *snip.Click) { c.Link = int64(ranks[rank.Uint64()] + 1) }
-			},
-		},
+		byPopularity(clicks, 100_000),
 		{
 			name: fmt.Sprintf("%d clicks, each of another link", clicks), clicks: clicks, links: clicks, hottest: 1,
 			add: func(*rand.Rand) func(int, *snip.Click) {
