@@ -15,6 +15,7 @@
 //	go run . shipper    # notes made into events beside the redirects that make them
 //	go run . spool      # what it takes to note a click
 //	go run . takeover   # how long a killed member's partitions stand still
+//	go run . tasks      # tasks worked and pushed beside River
 //	go run . growth     # all of it with few links and clicks, and with many
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
@@ -55,6 +56,7 @@ func benchmarks() []benchmark {
 		{name: "shipper", rows: shipper},
 		{name: "spool", rows: recordInSpool},
 		{name: "takeover", rows: takeover},
+		{name: "tasks", rows: tasks},
 		{name: "growth", table: growth},
 	}
 }
