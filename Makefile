@@ -2,7 +2,7 @@
 
 GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
-TORTURE  ?= Killed|Many
+TORTURE  ?= Torture|Killed|Many
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test torture race bench lint fuzz tidy build
@@ -22,7 +22,7 @@ test: ## everything that must pass; installs what the tests need
 	scripts/setup-test
 	scripts/test
 
-torture: ## kill the whole program 20 times where make test does it 3 times
+torture: ## every engine through every fault, for 20 minutes: docs/proof.md
 	SNIP_TORTURE=20 go test ./test -run '$(TORTURE)' -v -count=1 -timeout 60m
 
 race: ## every test of the packages below test/ with the race detector

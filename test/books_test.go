@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // The driver, under the name "pgx".
 
@@ -43,7 +44,8 @@ type counted struct {
 	segment  queue.SegmentID
 	position uint64 // In its segment.
 	link     int64
-	number   int64 // Of the request.
+	number   int64     // Of the request.
+	at       time.Time // By the clock of the web.
 }
 
 // readBooks opens the files read-only, as far as SQLite can.
@@ -162,7 +164,7 @@ func (b *books) addEntry(clicks *event.Clicks, e queue.Entry) error {
 		if err != nil {
 			return fmt.Errorf("message %d of entry %s: no request has number %q", i, e.Position, click.Campaign)
 		}
-		b.events = append(b.events, counted{e.Segment, e.First + uint64(i), click.Link, number})
+		b.events = append(b.events, counted{e.Segment, e.First + uint64(i), click.Link, number, click.At})
 	}
 	return nil
 }

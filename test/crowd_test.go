@@ -109,7 +109,7 @@ func (vs *visits) mustAllBeAnswered(t *testing.T, limit time.Duration) {
 
 const (
 	visitors = 4
-	every    = time.Millisecond // How often each of them makes a request, at most.
+	every    = time.Millisecond // How often each of them makes a request, at most, unless told.
 )
 
 // crowd is visitors who follow links until they are stopped.
@@ -117,6 +117,7 @@ type crowd struct {
 	t      *testing.T
 	visits *visits
 	codes  []string // The first one is the hot one.
+	pace   time.Duration
 	addrs  atomic.Pointer[[]string]
 	end    chan struct{}
 	tasks  sync.WaitGroup
@@ -126,7 +127,13 @@ type crowd struct {
 // gather lets a crowd follow links. The first link gets half of the requests.
 func gather(t *testing.T, vs *visits, rnd *rand.Rand, codes []string, webs ...*process) *crowd {
 	t.Helper()
-	c := &crowd{t: t, visits: vs, codes: codes, end: make(chan struct{})}
+	return gatherAt(t, every, vs, rnd, codes, webs...)
+}
+
+// gatherAt is gather with a pace: how often each visitor makes a request, at most.
+func gatherAt(t *testing.T, pace time.Duration, vs *visits, rnd *rand.Rand, codes []string, webs ...*process) *crowd {
+	t.Helper()
+	c := &crowd{t: t, visits: vs, codes: codes, pace: pace, end: make(chan struct{})}
 	c.sendTo(webs...)
 	for range visitors {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), rnd.Uint64()))
@@ -142,8 +149,10 @@ func (c *crowd) sendTo(webs ...*process) {
 	for i, p := range webs {
 		addrs[i] = p.public
 	}
-	c.addrs.Store(&addrs)
+	c.sendToAddrs(addrs...)
 }
+
+func (c *crowd) sendToAddrs(addrs ...string) { c.addrs.Store(&addrs) }
 
 // stop returns when every request has ended.
 func (c *crowd) stop() {
@@ -178,7 +187,7 @@ func (c *crowd) follow(rnd *rand.Rand) {
 			v.close()
 		}
 	}()
-	pace := time.NewTicker(every)
+	pace := time.NewTicker(c.pace)
 	defer pace.Stop()
 	for {
 		select {

@@ -7,7 +7,9 @@
 //
 // Variables of the environment:
 //
-//	SNIP_TORTURE=20       how often the tests with Killed in their name kill. Default: 3.
-//	SNIP_TEST_SEED=1234   makes the random choices of an earlier run, which it logged.
-//	CI=true               a test that lacks what it needs fails instead of skipping itself.
+//	SNIP_TORTURE=20            how often the tests with Killed in their name kill, default 3;
+//	                           and TestTorture is long, with half as many kills in a cell.
+//	SNIP_TORTURE_TABLE=a.md    where TestTorture writes its table, besides showing it.
+//	SNIP_TEST_SEED=1234        makes the random choices of an earlier run, which it logged.
+//	CI=true                    a test that lacks what it needs fails instead of skipping itself.
 package test

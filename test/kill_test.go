@@ -8,34 +8,6 @@ import (
 	"time"
 )
 
-func TestKilledWebAndWorkerCountExactly(t *testing.T) {
-	dir, rnd, vs := t.TempDir(), random(t), &visits{}
-	web, worker := start(t, "web", dir), start(t, "worker", dir)
-	crowd := gather(t, vs, rnd, makeLinks(t, web, 20), web)
-	victims := rnd.Perm(3)
-	for i := range kills(t) {
-		crowd.awaitAnswers(50)
-		pass(t, anyMoment(rnd))
-		victim := victims[i%3] // Web, worker or both.
-		if victim != 1 {
-			web.kill()
-			web = launch(t, "web", dir)
-		}
-		if victim != 0 {
-			worker.kill()
-			worker = launch(t, "worker", dir)
-		}
-		web.awaitReady()
-		worker.awaitReady()
-		crowd.sendTo(web)
-	}
-	crowd.leaveAfter(50)
-	caughtUp(t, web)
-	web.stop()
-	worker.stop()
-	mustBalance(t, dir, vs, 0)
-}
-
 func TestKilledSingleProcessCountsExactly(t *testing.T) {
 	dir, rnd, vs := t.TempDir(), random(t), &visits{}
 	// Small segments, so that kills also hit the change from one to the next.

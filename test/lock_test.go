@@ -20,10 +20,12 @@ import (
 )
 
 // lockEnv makes this binary a process that locks the database it names until its
-// standard input ends. lockReadersEnv makes it keep readers out as well.
+// standard input ends. lockReadersEnv makes it keep readers out as well, lockPulseEnv
+// makes it lock again and again, for that long.
 const (
 	lockEnv        = "SNIP_TEST_LOCK"
 	lockReadersEnv = "SNIP_TEST_LOCK_READERS"
+	lockPulseEnv   = "SNIP_TEST_LOCK_PULSE"
 )
 
 // lockFor is how long a database is locked.
@@ -35,11 +37,23 @@ const slowest = 500 * time.Millisecond
 // lockDatabase lets another process lock a database, and returns what ends that.
 func lockDatabase(t *testing.T, path string, readersToo bool) (unlock func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), lockEnv+"="+path)
 	if readersToo {
-		cmd.Env = append(cmd.Env, lockReadersEnv+"=true")
+		return lockBy(t, path, lockReadersEnv+"=true")
 	}
+	return lockBy(t, path)
+}
+
+// lockInPulses lets another process lock a database for writers again and again, each
+// time for that long, until fast is called.
+func lockInPulses(t *testing.T, path string, pulse time.Duration) (fast func()) {
+	t.Helper()
+	return lockBy(t, path, lockPulseEnv+"="+pulse.String())
+}
+
+func lockBy(t *testing.T, path string, env ...string) (unlock func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), lockEnv+"="+path), env...)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := cmd.StdinPipe()
@@ -74,7 +88,13 @@ func lockDatabase(t *testing.T, path string, readersToo bool) (unlock func()) {
 // lockInChild is the other process. Its result is the exit code.
 func lockInChild() int {
 	path := os.Getenv(lockEnv)
-	if err := lockUntilEOF(path, os.Getenv(lockReadersEnv) != ""); err != nil {
+	var err error
+	if pulse := os.Getenv(lockPulseEnv); pulse != "" {
+		err = lockInPulsesUntilEOF(path, pulse)
+	} else {
+		err = lockUntilEOF(path, os.Getenv(lockReadersEnv) != "")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "lock", path+":", err)
 		return 1
 	}
@@ -83,12 +103,7 @@ func lockInChild() int {
 
 func lockUntilEOF(path string, readersToo bool) error {
 	ctx := context.Background()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
+	conn, err := connectToFile(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -108,6 +123,53 @@ func lockUntilEOF(path string, readersToo bool) error {
 	}
 	_, err = conn.ExecContext(ctx, "ROLLBACK")
 	return errors.Join(err, conn.Close())
+}
+
+func lockInPulsesUntilEOF(path, pulse string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	length, err := time.ParseDuration(pulse)
+	if err != nil {
+		return err
+	}
+	conn, err := connectToFile(ctx, path)
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // However it ends, it has ended.
+		cancel()
+	}()
+	for i := 0; ctx.Err() == nil; i++ {
+		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "BEGIN EXCLUSIVE"); err != nil {
+			return err
+		}
+		if i == 0 {
+			fmt.Println("locked")
+		}
+		await(ctx, length)
+		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
+			return err
+		}
+		await(ctx, length/2) // Whoever waits looks every 100 ms.
+	}
+	return conn.Close()
+}
+
+func await(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// connectToFile opens the one connection that a process has to a database.
+func connectToFile(ctx context.Context, path string) (*sql.Conn, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(60000)")
+	if err != nil {
+		return nil, err
+	}
+	return db.Conn(ctx)
 }
 
 // lockReaders takes the locks that readers of a write-ahead log share, as a process
@@ -199,27 +261,4 @@ func shortenWhileLocked(p *process) error {
 	}
 	return fmt.Errorf("POST /shorten answered %s, Retry-After %q while the database was locked; want 201, or 503 with a time",
 		resp.Status, resp.Header.Get("Retry-After"))
-}
-
-// The log is the broker: clicks wait in the spool until it is back.
-func TestLogLockedRedirectsGoOn(t *testing.T) {
-	slow(t)
-	dir, rnd, vs := t.TempDir(), random(t), &visits{}
-	web := start(t, "web", dir)
-	worker := start(t, "worker", dir)
-	codes := makeLinks(t, web, 5)
-	for _, code := range codes {
-		mustRedirect(t, vs, web, code)
-	}
-	unlock := lockDatabase(t, filepath.Join(dir, "log.db"), false)
-	crowd := gather(t, vs, rnd, codes, web)
-	crowd.awaitAnswers(1000)
-	pass(t, lockFor)
-	crowd.stop()
-	unlock()
-	vs.mustAllBeAnswered(t, slowest)
-	caughtUp(t, web)
-	web.stop()
-	worker.stop()
-	mustBalance(t, dir, vs, 0)
 }

@@ -68,6 +68,11 @@ func pass(t *testing.T, d time.Duration) {
 // random returns the test's source of random choices, which its seed repeats.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
+	return rand.New(rand.NewPCG(seed(t), 0))
+}
+
+func seed(t *testing.T) uint64 {
+	t.Helper()
 	seed := rand.Uint64()
 	if s := os.Getenv("SNIP_TEST_SEED"); s != "" {
 		var err error
@@ -76,7 +81,7 @@ func random(t *testing.T) *rand.Rand {
 		}
 	}
 	t.Logf("SNIP_TEST_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return seed
 }
 
 // kills says how often a test kills.

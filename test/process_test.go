@@ -42,12 +42,18 @@ func start(t *testing.T, mode, dir string, env ...string) *process {
 // launch is start without the wait. The process ends with the test at the latest.
 func launch(t *testing.T, mode, dir string, env ...string) *process {
 	t.Helper()
+	return launchProgram(t, snip, mode, dir, env...)
+}
+
+// launchProgram is launch for a snip that was built in another way.
+func launchProgram(t *testing.T, program, mode, dir string, env ...string) *process {
+	t.Helper()
 	p := &process{t: t, mode: mode, log: &logbook{}, ended: make(chan struct{})}
 	var args []string
 	if mode != "" {
 		args = []string{mode}
 	}
-	p.cmd = exec.Command(snip, args...)
+	p.cmd = exec.Command(program, args...)
 	p.cmd.Env = append(environ(dir), env...)
 	p.begin()
 	return p

@@ -1,15 +1,9 @@
 package test
 
 import (
-	"context"
-	"errors"
-	"net"
-	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"snip/internal/postgrestest"
 )
@@ -88,92 +82,6 @@ func (vs *visits) mustGoOn(t *testing.T) {
 	}
 }
 
-// TestServerCountsExactly puts three webs and three workers through what happens to
-// programs on a network, one thing after the other under load.
-func TestServerCountsExactly(t *testing.T) {
-	slow(t)
-	c, rnd, vs := newCluster(t, 3, 2), random(t), &visits{}
-	// The third worker is connected by a cable.
-	at, err := pgx.ParseConfig(c.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, socket := serverAddress(at)
-	cord := lay(t, network, socket)
-	host, port, err := net.SplitHostPort(cord.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far := c.start("worker", t.TempDir(), (&url.URL{
-		Scheme: "postgres", User: url.User(at.User), Host: net.JoinHostPort(host, port), Path: "/" + at.Database, RawQuery: "sslmode=disable",
-	}).String())
-	c.workers = append(c.workers, far)
-
-	codes := makeLinks(t, c.webs[0], 20)
-	for _, web := range c.webs { // Each has seen each link: then it needs nobody to redirect.
-		for _, code := range codes {
-			mustRedirect(t, vs, web, code)
-		}
-	}
-	// Somebody else has a transaction open all the time.
-	held, err := pgx.Connect(t.Context(), c.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = held.Close(context.WithoutCancel(t.Context())) }() // The server may have cut it off.
-	if _, err := held.Exec(t.Context(), "BEGIN; SELECT pg_current_xact_id()"); err != nil {
-		t.Fatal(err)
-	}
-
-	crowd := gather(t, vs, rnd, codes, c.webs...)
-	step := func(what string, do func()) {
-		t.Helper()
-		crowd.awaitAnswers(200)
-		t.Logf("%d answered, then: %s", vs.count(answered), what)
-		do()
-	}
-	step("a web is killed", func() {
-		crowd.sendTo(c.webs[1:]...)
-		c.restart(&c.webs[0])
-		crowd.sendTo(c.webs...)
-	})
-	step("a worker is killed", func() { c.restart(&c.workers[0]) })
-	step("a worker is cut off for longer than its session", func() {
-		cord.cut()
-		pass(t, 20*time.Second)
-		cord.mend()
-	})
-	step("a worker joins, and leaves", func() {
-		joined := c.start("worker", t.TempDir(), c.url)
-		crowd.awaitAnswers(200)
-		joined.stop()
-	})
-	step("every connection is ended once a second", func() {
-		for range 10 {
-			c.endConnections()
-			pass(t, time.Second)
-		}
-	})
-	step("the server is restarted", func() {
-		c.server.Stop(t)
-		pass(t, 2*time.Second)
-		c.server.Start(t)
-	})
-	step("the server is killed", func() {
-		c.server.Kill(t)
-		c.server.Start(t)
-	})
-	step("a web and a worker are killed", func() {
-		crowd.sendTo(c.webs[:2]...)
-		c.restart(&c.webs[2])
-		c.restart(&c.workers[1])
-		crowd.sendTo(c.webs...)
-	})
-	crowd.leaveAfter(500)
-	c.mustBalance(vs)
-	vs.mustGoOn(t)
-}
-
 // TestServerThroughPooler: PgBouncer hands out transactions, and nothing of Snip's
 // outlives one.
 func TestServerThroughPooler(t *testing.T) {
@@ -237,25 +145,4 @@ func TestServerDumpRestored(t *testing.T) {
 			t.Errorf("/%s has %d clicks, want %d of the dump and since, and %d at the most", code, clicks, least, most[code])
 		}
 	}
-}
-
-// endConnections ends all but its own.
-func (c *cluster) endConnections() {
-	c.t.Helper()
-	conn, err := pgx.Connect(c.t.Context(), c.url)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	_, err = conn.Exec(c.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
-	if err := errors.Join(err, conn.Close(c.t.Context())); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// serverAddress is where a server listens.
-func serverAddress(at *pgx.ConnConfig) (network, address string) {
-	if filepath.IsAbs(at.Host) {
-		return "unix", filepath.Join(at.Host, ".s.PGSQL.5432")
-	}
-	return "tcp", at.Host
 }
