@@ -9,6 +9,10 @@ import (
 	"snip/queue"
 )
 
+// groupRead is how many messages a group is handed at a time, about: each delivery is a
+// commit.
+const groupRead = 10_000
+
 // passLimit ends one pass over a backlog, which takes some seconds at most.
 const passLimit = 2 * time.Minute
 
@@ -26,7 +30,7 @@ func (b *logBench) readOnce(ctx context.Context, name string) (int, error) {
 	defer stop()
 	got := newTally(b.batch.Messages, int(b.batch.First))
 	g, err := queue.NewGroup(queue.GroupConfig{
-		Name: name, Topic: b.config(), Engine: b.engine, Store: b.engine, MaxBatch: logRead,
+		Name: name, Topic: b.config(), Engine: b.engine, Store: b.engine, MaxBatch: groupRead,
 		Handle: func(_ context.Context, d queue.Delivery) error {
 			for m := range d.Messages() {
 				if got.take(m.Body) {

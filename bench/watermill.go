@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	watermillRead    = 1000    // Rows that are asked for at a time. Its default, 100, is slower.
+	watermillRead    = 1000    // Rows that are asked for at a time. Its default, 100, is slower, more are no faster.
 	watermillBacklog = 100_000 // Messages that are there to be consumed: with more it gets slower.
 )
 
