@@ -113,6 +113,11 @@ func (f *Facts) Each(do func(d snip.Dimension, p Place, c snip.Counts)) {
 // has all clicks, twice its number and 1; else twice the number of places, and each
 // with its clicks and those of people.
 func (f *Facts) Append(dst []byte) []byte {
+	size := 2
+	for _, entries := range f.entries {
+		size += 1 + 4*len(entries) // About: most numbers take a byte.
+	}
+	dst = slices.Grow(dst, size)
 	dst = append(dst, version, byte(snip.NumDimensions))
 	for _, entries := range f.entries {
 		if len(entries) == 1 {

@@ -102,6 +102,14 @@ func (v *Values) Len(d snip.Dimension) int { return len(v.texts[d]) }
 // Append encodes: per dimension the number of texts, and each with its length before
 // it. Numbers are unsigned varints.
 func (v *Values) Append(dst []byte) []byte {
+	size := 2
+	for _, texts := range v.texts {
+		size += 1 + len(texts) // About: most lengths take a byte.
+		for _, t := range texts {
+			size += len(t)
+		}
+	}
+	dst = slices.Grow(dst, size)
 	dst = append(dst, version, byte(snip.NumDimensions))
 	for _, texts := range v.texts {
 		dst = binary.AppendUvarint(dst, uint64(len(texts)))

@@ -81,7 +81,7 @@ func (v *Visitors) Estimate() int64 {
 // Append encodes.
 func (v *Visitors) Append(dst []byte) ([]byte, error) {
 	if v.sketch == nil {
-		dst = append(dst, visitorNumbers)
+		dst = append(slices.Grow(dst, 1+8*len(v.numbers)), visitorNumbers)
 		for _, n := range v.numbers {
 			dst = binary.BigEndian.AppendUint64(dst, n)
 		}

@@ -27,13 +27,13 @@ type engine interface {
 
 // bench is a store with links, whose clicks a worker counts.
 type bench struct {
-	t     *testing.T
+	t     testing.TB
 	store *store.Store
 	links []snip.Link
 	event *event.Clicks
 }
 
-func setup(t *testing.T, links int) *bench {
+func setup(t testing.TB, links int) *bench {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "snip.db")})
 	if err != nil {
