@@ -22,22 +22,20 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) { queuetest.Run(t, newStore) }
 
-func TestTasks(t *testing.T) {
-	queuetest.RunTasks(t, func(t *testing.T) queuetest.TaskStore {
-		path := filepath.Join(t.TempDir(), "app.db")
-		return queuetest.TaskStore{
-			Open: func() (queue.TaskEngine, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) },
-			OpenDB: func() (*sql.DB, error) {
-				return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
-			},
-		}
-	})
-}
+func TestTasks(t *testing.T) { queuetest.RunTasks(t, newTaskStore) }
 
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		choose := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(r, what) }
 		m := queuetest.NewLogModel(r, newStore(t), memory.New(), choose)
+		r.Repeat(map[string]func(*rapid.T){"step": func(*rapid.T) { m.Step() }})
+	})
+}
+
+func TestTaskModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		choose := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(r, what) }
+		m := queuetest.NewTaskModel(r, newTaskStore(t), memory.New(), choose)
 		r.Repeat(map[string]func(*rapid.T){"step": func(*rapid.T) { m.Step() }})
 	})
 }
@@ -53,4 +51,13 @@ func openStore(ctx context.Context, path string) (queue.LogEngine, error) {
 func newStore(t *testing.T) queuetest.Open {
 	path := filepath.Join(t.TempDir(), "log.db")
 	return func() (queue.LogEngine, error) { return openStore(t.Context(), path) }
+}
+
+func newTaskStore(t *testing.T) queuetest.TaskStore {
+	path := filepath.Join(t.TempDir(), "app.db")
+	return queuetest.TaskStore{
+		Open: func() (queue.TaskEngine, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) },
+		// As a caller opens a database of its own.
+		OpenDB: func() (*sql.DB, error) { return sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)") },
+	}
 }

@@ -107,18 +107,17 @@ func (q *tasks) ready(ctx context.Context, tx *sql.Tx, now moment, types []strin
 			return nil, fmt.Errorf("look for ready tasks: %w", err)
 		}
 	}
-	if len(types) > typesTogether {
-		slices.SortFunc(all, candidate.compare)
-	}
+	slices.SortFunc(all, candidate.compare)
 	return all[:min(int64(len(all)), limit)], nil
 }
 
 // readyQuery reads, from the index, the longest due tasks of each type, and those whose
-// lease is over: of these there are never many.
+// lease is over: of these there are never many. It does not put them in one order, which
+// Go does in less time.
 func readyQuery(types int) string {
 	var b strings.Builder
 	b.WriteString(`
-		SELECT due, number, lost, bytes FROM (
+		SELECT * FROM (
 			SELECT ?2 - ?3 + until AS due, number, lost + 1 AS lost, bytes FROM queue_tasks
 			WHERE queue = ?1 AND until <= ?3 AND type IN (?5`)
 	for i := 1; i < types; i++ {
@@ -133,7 +132,6 @@ func readyQuery(types int) string {
 			WHERE queue = ?1 AND until IS NULL AND type = ?%d AND due <= ?2
 			ORDER BY due, number LIMIT ?4)`, i+5)
 	}
-	b.WriteString(" ORDER BY 1, 2 LIMIT ?4")
 	return b.String()
 }
 

@@ -118,7 +118,7 @@ func (q *tasks) takenIDs(ctx context.Context, tx *sql.Tx, checked []queue.Checke
 // it dropped.
 func (q *tasks) makeRoom(ctx context.Context, tx *sql.Tx, n int64, now moment) (int64, error) {
 	over := q.count + n - q.config.MaxTasks
-	if over <= 0 {
+	if n == 0 || over <= 0 { // The bound may have been lowered.
 		return 0, nil
 	}
 	full := &queue.FullError{Subject: fmt.Sprintf("queue %q", q.config.Name), RetryAfter: time.Second}
