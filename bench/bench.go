@@ -11,10 +11,13 @@ type bench struct {
 	rounds  int
 	length  time.Duration // Of one measurement.
 	watch   time.Duration // Of an idle program.
-	samples int           // Clicks that are waited for.
+	samples int           // Clicks or tasks that are waited for.
 	links   int           // That are in no cache.
 	clicks  int           // That are weighed.
 	sizes   []int         // Of growth.
+	tasks   int           // In the way of others, or in a pass.
+	passes  int
+	hold    time.Duration // Of a snapshot.
 
 	servers
 	ends []func() error

@@ -16,6 +16,10 @@
 //	go run . spool      # what it takes to note a click
 //	go run . takeover   # how long a killed member's partitions stand still
 //	go run . tasks      # tasks worked and pushed beside River
+//	go run . pickup     # how long a task waits on an idle system, beside River
+//	go run . crowd      # tasks worked beside a million delayed and a million dead
+//	go run . snapshot   # tasks pushed and worked while a snapshot is held open
+//	go run . bloat      # what tables take after a million tasks, ten times
 //	go run . growth     # all of it with few links and clicks, and with many
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //
@@ -57,6 +61,10 @@ func benchmarks() []benchmark {
 		{name: "spool", rows: recordInSpool},
 		{name: "takeover", rows: takeover},
 		{name: "tasks", rows: tasks},
+		{name: "pickup", rows: pickup},
+		{name: "crowd", rows: tasksInCrowd},
+		{name: "snapshot", rows: snapshot},
+		{name: "bloat", table: bloat},
 		{name: "growth", table: growth},
 	}
 }
@@ -86,10 +94,13 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&b.rounds, "rounds", 5, "how often each is measured")
 	flags.DurationVar(&b.length, "time", 4*time.Second, "how long one measurement takes")
 	flags.DurationVar(&b.watch, "idle", time.Minute, "how long an idle Snip is watched")
-	flags.IntVar(&b.samples, "samples", 100, "clicks that are waited for")
+	flags.IntVar(&b.samples, "samples", 100, "clicks or tasks that are waited for, in a round where there are rounds")
 	flags.IntVar(&b.links, "links", 10_000_000, "how many there are when redirects are cold")
 	flags.IntVar(&b.clicks, "clicks", 1_000_000, "how many are weighed")
 	flags.StringVar(&sizes, "sizes", sizes, "how many links, and as many clicks, growth has, with commas")
+	flags.IntVar(&b.tasks, "tasks", 1_000_000, "that are in the way of others, and that are worked in a pass of bloat")
+	flags.IntVar(&b.passes, "passes", 10, "of bloat")
+	flags.DurationVar(&b.hold, "hold", 20*time.Second, "how long a snapshot is held open")
 	flags.StringVar(&b.postgres, "postgres", "", "URL of a server on which databases may be made, instead of a private one")
 	flags.StringVar(&b.redis, "redis", "", "URL of a Redis, instead of a private one")
 	flags.BoolVar(&quick, "quick", false, "two rounds of half a second, with little in the stores: figures mean nothing")
@@ -101,6 +112,7 @@ func run(ctx context.Context, args []string) error {
 		sizes = "1000,10000"
 		b.rounds, b.length, b.watch, b.samples = 2, 500*time.Millisecond, 2*time.Second, 3
 		b.links, b.clicks = 100_000, 10_000
+		b.tasks, b.passes, b.hold = 10_000, 2, time.Second
 	}
 	for text := range strings.SplitSeq(sizes, ",") {
 		n, err := strconv.Atoi(text)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -165,7 +163,10 @@ func pushBacklog(ctx context.Context, q taskQueue, at place, n int) error {
 			return err
 		}
 	}
-	return vacuum(ctx, at)
+	if at.url == "" {
+		return nil
+	}
+	return vacuum(ctx, at.url)
 }
 
 func numbersFrom(first, n int) []int {
@@ -174,18 +175,6 @@ func numbersFrom(first, n int) []int {
 		numbers[i] = first + i
 	}
 	return numbers
-}
-
-func vacuum(ctx context.Context, at place) error {
-	if at.url == "" {
-		return nil
-	}
-	conn, err := pgx.Connect(ctx, at.url)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "VACUUM ANALYZE")
-	return errors.Join(err, conn.Close(ctx))
 }
 
 // pushTasks has some goroutines push, each so many tasks at once.
