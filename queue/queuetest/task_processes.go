@@ -74,7 +74,7 @@ func TaskProcesses(t *testing.T, store string, open OpenTaskStore) {
 }
 
 // hardship is the queue of the processes. It is full now and then.
-var hardship = queue.QueueConfig{Name: mail, MaxTasks: 500}
+var hardship = queue.QueueConfig{Name: mail, MaxTasks: 200}
 
 // crowd is the processes.
 type crowd struct {
@@ -214,7 +214,7 @@ func playRole(ctx context.Context, store string, open OpenTaskStore) error {
 	case "producer":
 		return produce(ctx, e)
 	case "hands":
-		return hands{engine: e}.workOn(ctx)
+		return hands{engine: e, stalls: true}.workOn(ctx)
 	case "worker":
 		return work(ctx, e)
 	default:
@@ -273,7 +273,10 @@ const (
 )
 
 // hands are a worker that uses nothing but the engine.
-type hands struct{ engine queue.TaskEngine }
+type hands struct {
+	engine queue.TaskEngine
+	stalls bool // Now and then, for longer than a lease.
+}
 
 func (h hands) workOn(ctx context.Context) error {
 	for {
@@ -300,6 +303,9 @@ func (h hands) work(ctx context.Context) error {
 		}
 		time.Sleep(time.Duration(rand.IntN(2)) * time.Millisecond) // The work.
 		verdicts = append(verdicts, judge(l))
+	}
+	if h.stalls && len(verdicts) > 0 && rand.IntN(30) == 0 {
+		time.Sleep(briefLease + briefLease/4) // Somebody else may have them by then.
 	}
 	step := 1 + rand.IntN(pullsAtOnce)
 	for i := 0; i < len(verdicts); i += step {
