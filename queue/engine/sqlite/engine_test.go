@@ -17,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	queuetest.LogAppender(openStore)
+	queuetest.TaskProcess(openTaskStore)
 	goleak.VerifyTestMain(m)
 }
 
@@ -42,6 +43,14 @@ func TestTaskModel(t *testing.T) {
 
 func TestProcesses(t *testing.T) {
 	queuetest.LogProcesses(t, filepath.Join(t.TempDir(), "log.db"), openStore)
+}
+
+func TestTaskProcesses(t *testing.T) {
+	queuetest.TaskProcesses(t, filepath.Join(t.TempDir(), "app.db"), openTaskStore)
+}
+
+func openTaskStore(ctx context.Context, path string) (queue.TaskEngine, error) {
+	return sqlite.Open(ctx, sqlite.Config{Path: path})
 }
 
 func openStore(ctx context.Context, path string) (queue.LogEngine, error) {
