@@ -27,6 +27,7 @@ type Config struct {
 	Readers int           // Connections that read at the same time. Default: 4.
 	Busy    time.Duration // How long a statement waits for another process's lock. Default: 5 s.
 	Queue   int           // Writes that may wait for the writer. Default: 1024.
+	Cache   int           // Bytes of pages that each connection keeps. Default: 8 MiB.
 
 	// Migrate makes the tables, on the writer's connection before anything else.
 	// One process at a time is in it. Default: nothing.
@@ -41,6 +42,8 @@ type File struct {
 	writer  *sql.DB
 	log     *slog.Logger
 
+	reading, writing *statements
+
 	writes chan *write
 	done   chan struct{} // Closed when the writer's goroutine has ended.
 
@@ -54,10 +57,9 @@ func Open(ctx context.Context, cfg Config) (*File, error) {
 	if cfg.Path == "" {
 		return nil, errors.New("sqlitefile: Path must be set")
 	}
-	if cfg.Readers < 0 || cfg.Busy < 0 || cfg.Queue < 0 {
-		return nil, errors.New("sqlitefile: Readers, Busy and Queue must not be negative")
+	if cfg.Readers < 0 || cfg.Busy < 0 || cfg.Queue < 0 || cfg.Cache < 0 {
+		return nil, errors.New("sqlitefile: Readers, Busy, Queue and Cache must not be negative")
 	}
-	busy := cmp.Or(cfg.Busy, 5*time.Second)
 	f := &File{
 		log:    cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
 		writes: make(chan *write, cmp.Or(cfg.Queue, 1024)),
@@ -71,12 +73,13 @@ func Open(ctx context.Context, cfg Config) (*File, error) {
 	if err := removeOrphans(cfg.Path); err != nil {
 		return nil, fmt.Errorf("sqlitefile: %w", err)
 	}
-	if f.writer, err = connect(cfg.Path, busy, 1, false); err != nil {
+	if f.writer, err = connect(cfg, 1, false); err != nil {
 		return nil, err
 	}
-	if f.readers, err = connect(cfg.Path, busy, cmp.Or(cfg.Readers, 4), true); err != nil {
+	if f.readers, err = connect(cfg, cmp.Or(cfg.Readers, 4), true); err != nil {
 		return nil, errors.Join(err, f.writer.Close())
 	}
+	f.reading, f.writing = newStatements(f.readers), newStatements(f.writer)
 	err = f.writer.PingContext(ctx)
 	if err == nil && cfg.Migrate != nil {
 		err = cfg.Migrate(ctx, f.writer)
@@ -90,14 +93,15 @@ func Open(ctx context.Context, cfg Config) (*File, error) {
 
 // connect sets all that matters on every connection: some of it is not kept in the
 // file, and the rest may have been set otherwise by an older program.
-func connect(path string, busy time.Duration, n int, readOnly bool) (*sql.DB, error) {
+func connect(cfg Config, n int, readOnly bool) (*sql.DB, error) {
+	busy := cmp.Or(cfg.Busy, 5*time.Second)
 	q := url.Values{}
 	// The waiting time comes first, for the others may have to wait already.
 	q.Add("_pragma", "busy_timeout("+strconv.FormatInt(busy.Milliseconds(), 10)+")")
 	q.Add("_pragma", "journal_mode(wal)")
 	q.Add("_pragma", "synchronous(full)")
 	q.Add("_pragma", "foreign_keys(on)")
-	q.Add("_pragma", "cache_size(-8192)") // kB.
+	q.Add("_pragma", "cache_size(-"+strconv.Itoa(cmp.Or(cfg.Cache, 8<<20)>>10)+")") // kB.
 	q.Add("_pragma", "temp_store(memory)")
 	q.Add("_pragma", "journal_size_limit(67108864)") // A long read makes the log large only once.
 	if readOnly {
@@ -106,9 +110,9 @@ func connect(path string, busy time.Duration, n int, readOnly bool) (*sql.DB, er
 		// A transaction that reads first and writes later could not wait for the lock.
 		q.Add("_txlock", "immediate")
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: cfg.Path}).EscapedPath(), RawQuery: q.Encode()}).String())
 	if err != nil {
-		return nil, fmt.Errorf("sqlitefile: open %s: %w", path, err)
+		return nil, fmt.Errorf("sqlitefile: open %s: %w", cfg.Path, err)
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)

@@ -124,9 +124,9 @@ func TestOpenInOddPlaces(t *testing.T) {
 // TestConnectionsAreSetUp asks connections of the pool and the writer, several of
 // each kind, since a new one starts with SQLite's own settings.
 func TestConnectionsAreSetUp(t *testing.T) {
-	f := open(t, sqlitefile.Config{Readers: 2, Busy: 1234 * time.Millisecond})
+	f := open(t, sqlitefile.Config{Readers: 2, Busy: 1234 * time.Millisecond, Cache: 1 << 20})
 	want := map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "1234", "cache_size": "-8192",
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "1234", "cache_size": "-1024",
 	}
 	type asker interface {
 		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row

@@ -131,6 +131,7 @@ func (f *File) commit(batch []*write) (held time.Duration) {
 			}
 		}
 	}
+	f.writing.prepare(ctx)
 	tx, err := f.writer.BeginTx(ctx, nil)
 	if err != nil {
 		fail("begin", err)

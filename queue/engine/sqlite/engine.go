@@ -116,7 +116,10 @@ func openIn(ctx context.Context, cfg Config, boot string) (*Engine, error) {
 }
 
 func (e *Engine) openFile(ctx context.Context) (*opened, error) {
-	f, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: e.cfg.Path, Busy: e.cfg.Busy, Migrate: e.migrate, Logger: e.cfg.Logger})
+	f, err := sqlitefile.Open(ctx, sqlitefile.Config{
+		Path: e.cfg.Path, Busy: e.cfg.Busy, Migrate: e.migrate, Logger: e.cfg.Logger,
+		Cache: 1 << 20, // A log is written once, and mostly read once: it only needs the way to its end.
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite engine: %w", err)
 	}
@@ -187,12 +190,12 @@ func (e *Engine) file(ctx context.Context) (*opened, error) {
 }
 
 // write runs do in a transaction of the file, on disk on return.
-func (e *Engine) write(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+func (e *Engine) write(ctx context.Context, do func(ctx context.Context, tx sqlitefile.Tx) error) error {
 	f, err := e.file(ctx)
 	if err != nil {
 		return err
 	}
-	err = f.Write(ctx, do)
+	err = f.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return do(ctx, f.Prepared(tx)) })
 	if errors.Is(err, sqlitefile.ErrClosed) && e.isClosed() {
 		return queue.ErrClosed
 	}
@@ -212,20 +215,16 @@ func (e *Engine) write(ctx context.Context, do func(ctx context.Context, tx *sql
 }
 
 // read runs do in a transaction that sees one state of the file.
-func (e *Engine) read(ctx context.Context, do func(ctx context.Context, tx *sql.Tx) error) error {
+func (e *Engine) read(ctx context.Context, do func(ctx context.Context, tx sqlitefile.Tx) error) error {
 	f, err := e.file(ctx)
 	if err != nil {
 		return err
 	}
-	tx, err := f.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	err = f.View(ctx, do)
 	if err != nil && ctx.Err() == nil && e.isClosed() {
 		return queue.ErrClosed
 	}
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // It only read.
-	return do(ctx, tx)
+	return err
 }
 
 func (e *Engine) isClosed() bool {
