@@ -34,6 +34,7 @@ func serveCommand(environ []string, name string, p parts) func(*cobra.Command, [
 		if err != nil {
 			return err
 		}
+		tuneCollector(environ)
 		return serve(cmd.Context(), cfg, p, log.With("process", name))
 	}
 }
