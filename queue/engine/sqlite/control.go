@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
 // Get returns a task.
 func (e *Engine) Get(ctx context.Context, name, id string) (info queue.TaskInfo, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := findQueue(ctx, tx, name)
 		if err != nil {
 			return err
@@ -20,7 +21,7 @@ func (e *Engine) Get(ctx context.Context, name, id string) (info queue.TaskInfo,
 		if err != nil {
 			return err
 		}
-		for _, find := range []func(context.Context, *sql.Tx, string, moment) (queue.TaskInfo, error){q.findTask, q.findDone, q.findDead} {
+		for _, find := range []func(context.Context, sqlitefile.Tx, string, moment) (queue.TaskInfo, error){q.findTask, q.findDone, q.findDead} {
 			if info, err = find(ctx, tx, id, now); !errors.Is(err, queue.ErrNotFound) {
 				break
 			}
@@ -40,7 +41,7 @@ func aboutTask(id string, err error) error {
 	return fmt.Errorf("task %q: %w", id, err)
 }
 
-func (q *tasks) findTask(ctx context.Context, tx *sql.Tx, id string, now moment) (info queue.TaskInfo, err error) {
+func (q *tasks) findTask(ctx context.Context, tx sqlitefile.Tx, id string, now moment) (info queue.TaskInfo, err error) {
 	var r record
 	var until sql.NullInt64
 	err = tx.QueryRowContext(ctx, `
@@ -66,7 +67,7 @@ func stateOf(due int64, until sql.NullInt64, now moment) queue.TaskState {
 	return queue.StateReady
 }
 
-func (q *tasks) findDone(ctx context.Context, tx *sql.Tx, id string, now moment) (info queue.TaskInfo, err error) {
+func (q *tasks) findDone(ctx context.Context, tx sqlitefile.Tx, id string, now moment) (info queue.TaskInfo, err error) {
 	var r record
 	var ended int64
 	var result []byte
@@ -87,7 +88,7 @@ func (q *tasks) findDone(ctx context.Context, tx *sql.Tx, id string, now moment)
 
 // Cancel removes a task.
 func (e *Engine) Cancel(ctx context.Context, name, id string) error {
-	err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := findQueue(ctx, tx, name)
 		if err != nil {
 			return err
@@ -106,7 +107,7 @@ func (e *Engine) Cancel(ctx context.Context, name, id string) error {
 }
 
 // find finds a task that is not done or dead, and the end of its lease.
-func (q *tasks) find(ctx context.Context, tx *sql.Tx, id string) (number int64, until sql.NullInt64, err error) {
+func (q *tasks) find(ctx context.Context, tx sqlitefile.Tx, id string) (number int64, until sql.NullInt64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT number, until FROM queue_tasks WHERE queue = ?1 AND id = ?2", q.queue, id).Scan(&number, &until)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = queue.ErrNotFound
@@ -121,7 +122,7 @@ func (e *Engine) Replace(ctx context.Context, name string, r queue.Task) error {
 	}
 	checked, err := queue.CheckTasks(e.Caps(), []queue.Task{r}, e.cfg.Now())
 	if err == nil {
-		err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return e.replace(ctx, tx, name, checked[0]) })
+		err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error { return e.replace(ctx, tx, name, checked[0]) })
 	}
 	if err != nil {
 		return about(name, "replace", err)
@@ -130,7 +131,7 @@ func (e *Engine) Replace(ctx context.Context, name string, r queue.Task) error {
 	return nil
 }
 
-func (e *Engine) replace(ctx context.Context, tx *sql.Tx, name string, t queue.CheckedTask) error {
+func (e *Engine) replace(ctx context.Context, tx sqlitefile.Tx, name string, t queue.CheckedTask) error {
 	q, err := growQueue(ctx, tx, name)
 	if err != nil {
 		return err
@@ -172,7 +173,7 @@ func (e *Engine) Resume(ctx context.Context, name string) error {
 }
 
 func (e *Engine) pause(ctx context.Context, name string, paused bool) error {
-	return e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		return one(queue.ErrNotFound)(tx.ExecContext(ctx, "UPDATE queue_queues SET paused = ?2, grown = grown + 1 WHERE name = ?1", name, paused))
 	})
 }

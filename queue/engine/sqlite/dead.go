@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
@@ -14,7 +15,7 @@ import (
 const purgeTogether = 100
 
 // bury writes the dead letters, before the tasks are removed.
-func (s *settling) bury(ctx context.Context, tx *sql.Tx) error {
+func (s *settling) bury(ctx context.Context, tx sqlitefile.Tx) error {
 	if len(s.buried) == 0 {
 		return nil
 	}
@@ -44,7 +45,7 @@ func (s *settling) bury(ctx context.Context, tx *sql.Tx) error {
 }
 
 // purgeDead removes a few dead letters that are past their time.
-func (q *tasks) purgeDead(ctx context.Context, tx *sql.Tx, now moment) error {
+func (q *tasks) purgeDead(ctx context.Context, tx sqlitefile.Tx, now moment) error {
 	if q.dead == 0 {
 		return nil
 	}
@@ -52,7 +53,7 @@ func (q *tasks) purgeDead(ctx context.Context, tx *sql.Tx, now moment) error {
 }
 
 // dropDead removes dead letters that a query chooses, and counts them.
-func (q *tasks) dropDead(ctx context.Context, tx *sql.Tx, which string, args ...any) error {
+func (q *tasks) dropDead(ctx context.Context, tx sqlitefile.Tx, which string, args ...any) error {
 	r, err := tx.ExecContext(ctx, "DELETE FROM queue_dead WHERE number IN ("+which+")", append([]any{q.queue}, args...)...)
 	if err != nil {
 		return fmt.Errorf("drop dead letters: %w", err)
@@ -68,7 +69,7 @@ func (q *tasks) dropDead(ctx context.Context, tx *sql.Tx, which string, args ...
 
 // ListDead returns dead letters.
 func (e *Engine) ListDead(ctx context.Context, name string, after int64, limit int) (letters []queue.DeadLetter, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := findQueue(ctx, tx, name)
 		if err != nil {
 			return err
@@ -125,7 +126,7 @@ func (q *tasks) chosen(now moment, numbers []int64, limit int) []any {
 
 // Redrive puts dead letters back.
 func (e *Engine) Redrive(ctx context.Context, name string, numbers []int64, limit int) (n int, err error) {
-	err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := growQueue(ctx, tx, name)
 		if err != nil {
 			return err
@@ -160,7 +161,7 @@ func (e *Engine) Redrive(ctx context.Context, name string, numbers []int64, limi
 	return n, nil
 }
 
-func (q *tasks) redrive(ctx context.Context, tx *sql.Tx, chosen []int64, now moment) error {
+func (q *tasks) redrive(ctx context.Context, tx sqlitefile.Tx, chosen []int64, now moment) error {
 	if len(chosen) == 0 {
 		return nil
 	}
@@ -191,7 +192,7 @@ func (q *tasks) redrive(ctx context.Context, tx *sql.Tx, chosen []int64, now mom
 
 // DeleteDead forgets dead letters.
 func (e *Engine) DeleteDead(ctx context.Context, name string, numbers []int64, limit int) (n int, err error) {
-	err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := findQueue(ctx, tx, name)
 		if err != nil {
 			return err
@@ -214,7 +215,7 @@ func (e *Engine) DeleteDead(ctx context.Context, name string, numbers []int64, l
 }
 
 // removeDead removes dead letters that are wanted no more. They do not count as dropped.
-func (q *tasks) removeDead(ctx context.Context, tx *sql.Tx, numbers []int64) error {
+func (q *tasks) removeDead(ctx context.Context, tx sqlitefile.Tx, numbers []int64) error {
 	_, err := tx.ExecContext(ctx, "DELETE FROM queue_dead WHERE number IN (SELECT value FROM json_each(?1))", numbersJSON(numbers))
 	if err == nil {
 		_, err = tx.ExecContext(ctx, "UPDATE queue_queues SET dead = dead - ?2 WHERE queue = ?1", q.queue, len(numbers))
@@ -223,7 +224,7 @@ func (q *tasks) removeDead(ctx context.Context, tx *sql.Tx, numbers []int64) err
 }
 
 // findDead returns the dead letter of an ID, the last one.
-func (q *tasks) findDead(ctx context.Context, tx *sql.Tx, id string, now moment) (info queue.TaskInfo, err error) {
+func (q *tasks) findDead(ctx context.Context, tx sqlitefile.Tx, id string, now moment) (info queue.TaskInfo, err error) {
 	var r record
 	var buried int64
 	err = tx.QueryRowContext(ctx, `

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
 // Roster returns a group's roster. One from before the host was booted comes back
 // empty: its times are of another clock.
 func (e *Engine) Roster(ctx context.Context, group, topic string) (roster []byte, version int64, now time.Duration, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		var boot string
 		err := tx.QueryRowContext(ctx, "SELECT boot, version, roster FROM queue_rosters WHERE consumer = $1 AND topic = $2", group, topic).
 			Scan(&boot, &version, &roster)
@@ -35,7 +36,7 @@ func (e *Engine) Roster(ctx context.Context, group, topic string) (roster []byte
 
 // Swap puts a roster in the place of that of a version.
 func (e *Engine) Swap(ctx context.Context, group, topic string, version int64, roster []byte) error {
-	err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		query := `
 			UPDATE queue_rosters SET boot = $4, version = version + 1, roster = $5
 			WHERE consumer = $1 AND topic = $2 AND version = $3`
@@ -54,7 +55,7 @@ func (e *Engine) Swap(ctx context.Context, group, topic string, version int64, r
 
 // Position returns where a group stands.
 func (e *Engine) Position(ctx context.Context, group string, topic queue.TopicID, partition int) (at queue.Position, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		var text string
 		err := tx.QueryRowContext(ctx, "SELECT position FROM queue_positions WHERE consumer = $1 AND topic = $2 AND partition = $3",
 			group, topic[:], partition).Scan(&text)
@@ -74,7 +75,7 @@ func (e *Engine) Position(ctx context.Context, group string, topic queue.TopicID
 
 // Commit moves a group's position.
 func (e *Engine) Commit(ctx context.Context, group string, topic queue.TopicID, partition int, from, to queue.Position) error {
-	err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		query := `
 			UPDATE queue_positions SET position = $4
 			WHERE consumer = $1 AND topic = $2 AND partition = $3 AND position = $5`

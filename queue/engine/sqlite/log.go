@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
@@ -19,7 +20,7 @@ func (e *Engine) Declare(ctx context.Context, c queue.TopicConfig) (id queue.Top
 	}
 	// Mostly it is there, as it shall be: then nothing is written.
 	var same bool
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		var t topic
 		t, err := findTopic(ctx, tx, c.Name)
 		same = err == nil && t.maxBytes == c.MaxBytes && t.partitions == c.Partitions
@@ -32,14 +33,14 @@ func (e *Engine) Declare(ctx context.Context, c queue.TopicConfig) (id queue.Top
 	if err != nil || same {
 		return id, err
 	}
-	err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		id, err = declare(ctx, tx, c)
 		return err
 	})
 	return id, err
 }
 
-func declare(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicID, error) {
+func declare(ctx context.Context, tx sqlitefile.Tx, c queue.TopicConfig) (queue.TopicID, error) {
 	t, err := findTopic(ctx, tx, c.Name)
 	if errors.Is(err, queue.ErrNotFound) {
 		return create(ctx, tx, c)
@@ -54,12 +55,12 @@ func declare(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicI
 	return t.id, err
 }
 
-func create(ctx context.Context, tx *sql.Tx, c queue.TopicConfig) (queue.TopicID, error) {
+func create(ctx context.Context, tx sqlitefile.Tx, c queue.TopicConfig) (queue.TopicID, error) {
 	id := queue.NewTopicID()
 	return id, insertTopic(ctx, tx, id, c)
 }
 
-func insertTopic(ctx context.Context, tx *sql.Tx, id queue.TopicID, c queue.TopicConfig) error {
+func insertTopic(ctx context.Context, tx sqlitefile.Tx, id queue.TopicID, c queue.TopicConfig) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO queue_topics (name, id, partitions, max_bytes) VALUES ($1, $2, $3, $4)",
 		c.Name, id[:], c.Partitions, c.MaxBytes)
 	for p := 0; p < c.Partitions && err == nil; p++ {
@@ -75,7 +76,7 @@ type topic struct {
 	maxBytes   int64
 }
 
-func findTopic(ctx context.Context, tx *sql.Tx, name string) (t topic, err error) {
+func findTopic(ctx context.Context, tx sqlitefile.Tx, name string) (t topic, err error) {
 	var id []byte
 	err = tx.QueryRowContext(ctx, "SELECT id, partitions, bytes, max_bytes FROM queue_topics WHERE name = $1", name).
 		Scan(&id, &t.partitions, &t.bytes, &t.maxBytes)
@@ -96,7 +97,7 @@ type partition struct {
 	maxBytes int64
 }
 
-func findPartition(ctx context.Context, tx *sql.Tx, name string, p int) (x partition, err error) {
+func findPartition(ctx context.Context, tx sqlitefile.Tx, name string, p int) (x partition, err error) {
 	err = tx.QueryRowContext(ctx, `
 		SELECT p.part, p.appended, t.bytes, t.max_bytes
 		FROM queue_partitions p JOIN queue_topics t ON t.name = p.topic
@@ -117,7 +118,7 @@ func (e *Engine) Append(ctx context.Context, name string, p int, b queue.Batch) 
 	if len(frames) > maxBatchBytes {
 		return fmt.Errorf("batch of %d bytes, at most %d are taken", len(frames), maxBatchBytes)
 	}
-	err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		return e.append(ctx, tx, name, p, b, frames)
 	})
 	if err == nil {
@@ -126,7 +127,7 @@ func (e *Engine) Append(ctx context.Context, name string, p int, b queue.Batch) 
 	return err
 }
 
-func (e *Engine) append(ctx context.Context, tx *sql.Tx, name string, p int, b queue.Batch, frames []byte) error {
+func (e *Engine) append(ctx context.Context, tx sqlitefile.Tx, name string, p int, b queue.Batch, frames []byte) error {
 	at, err := findPartition(ctx, tx, name, p)
 	if err != nil || len(b.Messages) == 0 {
 		return err
@@ -152,7 +153,7 @@ func (e *Engine) append(ctx context.Context, tx *sql.Tx, name string, p int, b q
 	return nil
 }
 
-func insertEntry(ctx context.Context, tx *sql.Tx, part, base int64, mark uint32, b queue.Batch, frames []byte) error {
+func insertEntry(ctx context.Context, tx sqlitefile.Tx, part, base int64, mark uint32, b queue.Batch, frames []byte) error {
 	var earliest sql.NullInt64
 	if t := b.Earliest(); !t.IsZero() {
 		earliest = sql.NullInt64{Int64: t.UnixNano(), Valid: true}
@@ -166,7 +167,7 @@ func insertEntry(ctx context.Context, tx *sql.Tx, part, base int64, mark uint32,
 
 // sequence checks that the batch is the next of its segment, and makes the one
 // after it the next.
-func (e *Engine) sequence(ctx context.Context, tx *sql.Tx, part int64, b queue.Batch) error {
+func (e *Engine) sequence(ctx context.Context, tx sqlitefile.Tx, part int64, b queue.Batch) error {
 	var next int64
 	err := tx.QueryRowContext(ctx, "SELECT next FROM queue_segments WHERE part = $1 AND segment = $2", part, b.Segment[:]).Scan(&next)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -194,7 +195,7 @@ func (e *Engine) sequence(ctx context.Context, tx *sql.Tx, part int64, b queue.B
 
 // Read returns entries from a position on.
 func (e *Engine) Read(ctx context.Context, name string, p int, from queue.Position, max int) (entries []queue.Entry, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		at, err := findPartition(ctx, tx, name, p)
 		if err != nil {
 			return err
@@ -209,7 +210,7 @@ func (e *Engine) Read(ctx context.Context, name string, p int, from queue.Positi
 	return entries, err
 }
 
-func readEntries(ctx context.Context, tx *sql.Tx, part, base int64, skip, max int) ([]queue.Entry, error) {
+func readEntries(ctx context.Context, tx sqlitefile.Tx, part, base int64, skip, max int) ([]queue.Entry, error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT base, mark, count, segment, first, frames FROM queue_entries
 		WHERE part = $1 AND base >= $2 ORDER BY base`, part, base)
@@ -243,7 +244,7 @@ func readEntries(ctx context.Context, tx *sql.Tx, part, base int64, skip, max in
 
 // seek finds the base of the entry to read first, and how many of its messages to
 // skip.
-func seek(ctx context.Context, tx *sql.Tx, at partition, from queue.Position) (base int64, skip int, err error) {
+func seek(ctx context.Context, tx sqlitefile.Tx, at partition, from queue.Position) (base int64, skip int, err error) {
 	if from == (queue.Position{}) {
 		return 0, 0, nil
 	}
@@ -276,7 +277,7 @@ func seek(ctx context.Context, tx *sql.Tx, at partition, from queue.Position) (b
 }
 
 // oldest returns the offset of the first message kept.
-func oldest(ctx context.Context, tx *sql.Tx, at partition) (int64, error) {
+func oldest(ctx context.Context, tx sqlitefile.Tx, at partition) (int64, error) {
 	var base sql.NullInt64
 	err := tx.QueryRowContext(ctx, "SELECT MIN(base) FROM queue_entries WHERE part = $1", at.part).Scan(&base)
 	if err != nil || base.Valid {
@@ -294,13 +295,13 @@ const (
 // Trim forgets entries that end before a position.
 func (e *Engine) Trim(ctx context.Context, name string, p int, before queue.Position) error {
 	if before == (queue.Position{}) {
-		return e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 			_, err := findPartition(ctx, tx, name, p)
 			return err
 		})
 	}
 	for more := true; more; {
-		err := e.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) (err error) {
 			more, err = trim(ctx, tx, name, p, before)
 			return err
 		})
@@ -312,7 +313,7 @@ func (e *Engine) Trim(ctx context.Context, name string, p int, before queue.Posi
 }
 
 // trim takes one step, and tells whether there may be more to forget.
-func trim(ctx context.Context, tx *sql.Tx, name string, p int, before queue.Position) (bool, error) {
+func trim(ctx context.Context, tx sqlitefile.Tx, name string, p int, before queue.Position) (bool, error) {
 	at, err := findPartition(ctx, tx, name, p)
 	if err != nil {
 		return false, err
@@ -336,7 +337,7 @@ func trim(ctx context.Context, tx *sql.Tx, name string, p int, before queue.Posi
 }
 
 // oldestUpTo finds the oldest entries before a base, as many as one step forgets.
-func oldestUpTo(ctx context.Context, tx *sql.Tx, part, base int64) (last int64, n int, bytes int64, err error) {
+func oldestUpTo(ctx context.Context, tx sqlitefile.Tx, part, base int64) (last int64, n int, bytes int64, err error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT base, length(frames) FROM queue_entries
 		WHERE part = $1 AND base < $2 ORDER BY base LIMIT $3`, part, base, trimEntries)

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
@@ -17,7 +17,7 @@ func (e *Engine) MakeTopic(ctx context.Context, id queue.TopicID, c queue.TopicC
 	if err != nil {
 		return err
 	}
-	return e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		t, err := findTopic(ctx, tx, c.Name)
 		if err == nil && t.id != id {
 			return fmt.Errorf("there is another topic %q", c.Name)
@@ -32,7 +32,7 @@ func (e *Engine) MakeTopic(ctx context.Context, id queue.TopicID, c queue.TopicC
 // Numbers returns the next number of each segment that a partition remembers.
 func (e *Engine) Numbers(ctx context.Context, name string, p int) (map[queue.SegmentID]uint64, error) {
 	next := map[queue.SegmentID]uint64{}
-	err := e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		at, err := findPartition(ctx, tx, name, p)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (e *Engine) Numbers(ctx context.Context, name string, p int) (map[queue.Seg
 
 // Place puts entries behind those that a partition has.
 func (e *Engine) Place(ctx context.Context, name string, p int, entries []queue.Entry) error {
-	return e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		at, err := findPartition(ctx, tx, name, p)
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (e *Engine) Place(ctx context.Context, name string, p int, entries []queue.
 
 // SetNumbers sets the next numbers of segments.
 func (e *Engine) SetNumbers(ctx context.Context, name string, p int, next map[queue.SegmentID]uint64) error {
-	return e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		at, err := findPartition(ctx, tx, name, p)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
@@ -39,7 +40,7 @@ func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (pu
 	look := p
 	look.Max = 1
 	found := false
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		chosen, aloneNext, _, err := e.choose(ctx, tx, name, look)
 		found, pulled.AloneNext = len(chosen) > 0, aloneNext
 		return err
@@ -47,7 +48,7 @@ func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (pu
 	if err != nil || !found {
 		return pulled, about(name, "pull", err)
 	}
-	err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		pulled = queue.Pulled{}
 		chosen, aloneNext, now, err := e.choose(ctx, tx, name, p)
 		pulled.AloneNext = aloneNext
@@ -63,7 +64,7 @@ func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (pu
 }
 
 // choose finds what a pull gets.
-func (e *Engine) choose(ctx context.Context, tx *sql.Tx, name string, p queue.PullRequest) (chosen []candidate, aloneNext bool, now moment, err error) {
+func (e *Engine) choose(ctx context.Context, tx sqlitefile.Tx, name string, p queue.PullRequest) (chosen []candidate, aloneNext bool, now moment, err error) {
 	q, err := findQueue(ctx, tx, name)
 	if err != nil || q.paused {
 		return nil, false, now, err
@@ -92,7 +93,7 @@ func (e *Engine) choose(ctx context.Context, tx *sql.Tx, name string, p queue.Pu
 }
 
 // ready returns ready tasks of some types, the longest due first.
-func (q *tasks) ready(ctx context.Context, tx *sql.Tx, now moment, types []string, limit int64) ([]candidate, error) {
+func (q *tasks) ready(ctx context.Context, tx sqlitefile.Tx, now moment, types []string, limit int64) ([]candidate, error) {
 	var all []candidate
 	for some := range slices.Chunk(types, typesTogether) {
 		args := []any{q.queue, now.wall, now.up, limit}
@@ -148,7 +149,7 @@ func scanCandidates(rows *sql.Rows, all []candidate) ([]candidate, error) {
 }
 
 // leaseOut leases what was chosen.
-func leaseOut(ctx context.Context, tx *sql.Tx, chosen []candidate, now moment, p queue.PullRequest) ([]queue.Leased, error) {
+func leaseOut(ctx context.Context, tx sqlitefile.Tx, chosen []candidate, now moment, p queue.PullRequest) ([]queue.Leased, error) {
 	place := make(map[int64]int, len(chosen))
 	numbers := make([]int64, len(chosen))
 	for i, c := range chosen {

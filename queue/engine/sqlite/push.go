@@ -7,16 +7,19 @@ import (
 	"strings"
 	"time"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
-const insertTogether = 100 // Rows of one statement.
+// insertTogether is how many rows one statement inserts: the texts are few, so that they
+// stay prepared.
+var insertTogether = [...]int{100, 10, 1}
 
 // Push adds tasks.
 func (e *Engine) Push(ctx context.Context, name string, all []queue.Task) (results []queue.PushResult, err error) {
 	checked, err := queue.CheckTasks(e.Caps(), all, e.cfg.Now())
 	if err == nil {
-		err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 			results, err = e.push(ctx, tx, name, checked)
 			return err
 		})
@@ -45,7 +48,7 @@ func (e *Engine) PushTx(ctx context.Context, tx *sql.Tx, name string, all []queu
 }
 
 // push leaves a transaction that must be rolled back when it fails.
-func (e *Engine) push(ctx context.Context, tx *sql.Tx, name string, checked []queue.CheckedTask) ([]queue.PushResult, error) {
+func (e *Engine) push(ctx context.Context, tx sqlitefile.Tx, name string, checked []queue.CheckedTask) ([]queue.PushResult, error) {
 	q, err := growQueue(ctx, tx, name)
 	if err != nil {
 		return nil, err
@@ -74,9 +77,13 @@ func (e *Engine) push(ctx context.Context, tx *sql.Tx, name string, checked []qu
 	if err != nil {
 		return nil, err
 	}
-	for i := 0; i < len(fresh); i += insertTogether {
-		if err := q.insert(ctx, tx, fresh[i:min(i+insertTogether, len(fresh))], now); err != nil {
-			return nil, err
+	left := fresh
+	for _, n := range insertTogether {
+		for len(left) >= n {
+			if err := q.insert(ctx, tx, left[:n], now); err != nil {
+				return nil, err
+			}
+			left = left[n:]
 		}
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE queue_queues SET tasks = tasks + ?2, dropped = dropped + ?3 WHERE queue = ?1",
@@ -89,7 +96,7 @@ func (e *Engine) push(ctx context.Context, tx *sql.Tx, name string, checked []qu
 
 // takenIDs returns the IDs that are in the queue or remembered. Those made at random
 // are not looked up.
-func (q *tasks) takenIDs(ctx context.Context, tx *sql.Tx, checked []queue.CheckedTask, now moment) (map[string]bool, error) {
+func (q *tasks) takenIDs(ctx context.Context, tx sqlitefile.Tx, checked []queue.CheckedTask, now moment) (map[string]bool, error) {
 	taken := map[string]bool{}
 	var named []string
 	for _, t := range checked {
@@ -116,7 +123,7 @@ func (q *tasks) takenIDs(ctx context.Context, tx *sql.Tx, checked []queue.Checke
 
 // makeRoom drops ready tasks where the queue wants that, or refuses. It returns how many
 // it dropped.
-func (q *tasks) makeRoom(ctx context.Context, tx *sql.Tx, n int64, now moment) (int64, error) {
+func (q *tasks) makeRoom(ctx context.Context, tx sqlitefile.Tx, n int64, now moment) (int64, error) {
 	over := q.count + n - q.config.MaxTasks
 	if n == 0 || over <= 0 { // The bound may have been lowered.
 		return 0, nil
@@ -144,7 +151,7 @@ func (q *tasks) makeRoom(ctx context.Context, tx *sql.Tx, n int64, now moment) (
 }
 
 // insert adds tasks. The rows of one statement get numbers that follow each other.
-func (q *tasks) insert(ctx context.Context, tx *sql.Tx, fresh []queue.CheckedTask, now moment) error {
+func (q *tasks) insert(ctx context.Context, tx sqlitefile.Tx, fresh []queue.CheckedTask, now moment) error {
 	frames := make([]any, len(fresh))
 	for i, t := range fresh {
 		frames[i] = t.Frame
@@ -179,7 +186,7 @@ func rowsOf(columns, rows int) string {
 }
 
 // remove removes tasks.
-func remove(ctx context.Context, tx *sql.Tx, numbers []int64) error {
+func remove(ctx context.Context, tx sqlitefile.Tx, numbers []int64) error {
 	list := numbersJSON(numbers)
 	for _, table := range []string{"queue_tasks", "queue_frames"} {
 		_, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE number IN (SELECT value FROM json_each(?1))", list)

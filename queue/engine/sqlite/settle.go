@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
@@ -15,7 +15,7 @@ func (e *Engine) Settle(ctx context.Context, name string, verdicts []queue.Verdi
 		return nil, about(name, "settle", err)
 	}
 	var s settling
-	err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		s = settling{}
 		if s.tasks, err = findQueue(ctx, tx, name); err != nil {
 			return err
@@ -58,7 +58,7 @@ type lease struct {
 }
 
 // sort finds out which verdicts hold, and sorts them.
-func (s *settling) sort(ctx context.Context, tx *sql.Tx, verdicts []queue.Verdict) ([]error, error) {
+func (s *settling) sort(ctx context.Context, tx sqlitefile.Tx, verdicts []queue.Verdict) ([]error, error) {
 	leases, err := s.leases(ctx, tx, verdicts)
 	if err != nil {
 		return nil, fmt.Errorf("look for leases: %w", err)
@@ -105,7 +105,7 @@ func (s *settling) sort(ctx context.Context, tx *sql.Tx, verdicts []queue.Verdic
 }
 
 // leases returns the leases of the tasks of which verdicts speak.
-func (s *settling) leases(ctx context.Context, tx *sql.Tx, verdicts []queue.Verdict) (map[int64]lease, error) {
+func (s *settling) leases(ctx context.Context, tx sqlitefile.Tx, verdicts []queue.Verdict) (map[int64]lease, error) {
 	numbers := make([]int64, len(verdicts))
 	for i, v := range verdicts {
 		numbers[i] = v.Lease.Task
@@ -129,7 +129,7 @@ func (s *settling) leases(ctx context.Context, tx *sql.Tx, verdicts []queue.Verd
 	return leases, rows.Err()
 }
 
-func (s *settling) carryOut(ctx context.Context, tx *sql.Tx) error {
+func (s *settling) carryOut(ctx context.Context, tx sqlitefile.Tx) error {
 	if err := s.extend(ctx, tx); err != nil {
 		return fmt.Errorf("extend: %w", err)
 	}
@@ -164,7 +164,7 @@ func (s *settling) carryOut(ctx context.Context, tx *sql.Tx) error {
 	return s.purgeDead(ctx, tx, s.now)
 }
 
-func (s *settling) extend(ctx context.Context, tx *sql.Tx) error {
+func (s *settling) extend(ctx context.Context, tx sqlitefile.Tx) error {
 	if len(s.extends) == 0 {
 		return nil
 	}
@@ -186,7 +186,7 @@ func hexOrNil(b []byte) any {
 	return hex.EncodeToString(b)
 }
 
-func (s *settling) retry(ctx context.Context, tx *sql.Tx) error {
+func (s *settling) retry(ctx context.Context, tx sqlitefile.Tx) error {
 	if len(s.retries) == 0 {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (s *settling) retry(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-func (s *settling) release(ctx context.Context, tx *sql.Tx) error {
+func (s *settling) release(ctx context.Context, tx sqlitefile.Tx) error {
 	if len(s.releases) == 0 {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (s *settling) release(ctx context.Context, tx *sql.Tx) error {
 }
 
 // keep writes what is remembered of tasks that are done, before they are removed.
-func (s *settling) keep(ctx context.Context, tx *sql.Tx) error {
+func (s *settling) keep(ctx context.Context, tx sqlitefile.Tx) error {
 	if len(s.kept) == 0 {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (s *settling) keep(ctx context.Context, tx *sql.Tx) error {
 }
 
 // purgeDone removes a few of the IDs whose time is over, of any queue.
-func purgeDone(ctx context.Context, tx *sql.Tx, now moment, limit int) error {
+func purgeDone(ctx context.Context, tx sqlitefile.Tx, now moment, limit int) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM queue_done WHERE (queue, id) IN (SELECT queue, id FROM queue_done WHERE until <= ?1 ORDER BY until LIMIT ?2)`,
 		now.wall, limit)

@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"time"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
 // Stats describes a topic.
 func (e *Engine) Stats(ctx context.Context, name string) (s queue.TopicStats, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		t, err := findTopic(ctx, tx, name)
 		if err != nil {
 			return err
@@ -22,7 +23,7 @@ func (e *Engine) Stats(ctx context.Context, name string) (s queue.TopicStats, er
 	return s, err
 }
 
-func partitionStats(ctx context.Context, tx *sql.Tx, name string) ([]queue.PartitionStats, error) {
+func partitionStats(ctx context.Context, tx sqlitefile.Tx, name string) ([]queue.PartitionStats, error) {
 	rows, err := tx.QueryContext(ctx, `
 		SELECT p.appended, last.base, last.mark, last.count, oldest.earliest
 		FROM queue_partitions p
@@ -57,7 +58,7 @@ func partitionStats(ctx context.Context, tx *sql.Tx, name string) ([]queue.Parti
 
 // Backlog says what stands behind a position.
 func (e *Engine) Backlog(ctx context.Context, name string, p int, from queue.Position) (lag queue.Lag, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		at, err := findPartition(ctx, tx, name, p)
 		if err != nil {
 			return err

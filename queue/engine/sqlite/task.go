@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
@@ -40,7 +41,7 @@ func (e *Engine) DeclareQueue(ctx context.Context, c queue.QueueConfig) error {
 	c.Durability = 0 // Not kept: it was checked.
 	// Mostly it is there, as it shall be: then nothing is written.
 	var same bool
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := findQueue(ctx, tx, c.Name)
 		same = err == nil && q.config == c
 		if errors.Is(err, queue.ErrNotFound) {
@@ -49,7 +50,7 @@ func (e *Engine) DeclareQueue(ctx context.Context, c queue.QueueConfig) error {
 		return err
 	})
 	if err == nil && !same {
-		err = e.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 			_, err := tx.ExecContext(ctx, `
 				INSERT INTO queue_queues (name, max_tasks, overflow, remember, keep_done, max_dead, keep_dead)
 				VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -65,13 +66,13 @@ func (e *Engine) DeclareQueue(ctx context.Context, c queue.QueueConfig) error {
 
 const queueColumns = "queue, name, max_tasks, overflow, remember, keep_done, max_dead, keep_dead, paused, tasks, dead, dropped, dropped_dead"
 
-func findQueue(ctx context.Context, tx *sql.Tx, name string) (tasks, error) {
+func findQueue(ctx context.Context, tx sqlitefile.Tx, name string) (tasks, error) {
 	return scanQueue(tx.QueryRowContext(ctx, "SELECT "+queueColumns+" FROM queue_queues WHERE name = ?1", name))
 }
 
 // growQueue finds a queue that gets more to pull. It is the first statement of its
 // transaction: one that read before it wrote could not wait for the lock.
-func growQueue(ctx context.Context, tx *sql.Tx, name string) (tasks, error) {
+func growQueue(ctx context.Context, tx sqlitefile.Tx, name string) (tasks, error) {
 	return scanQueue(tx.QueryRowContext(ctx, "UPDATE queue_queues SET grown = grown + 1 WHERE name = ?1 RETURNING "+queueColumns, name))
 }
 
@@ -95,7 +96,7 @@ func about(name, what string, err error) error {
 
 // QueueStats describes a queue.
 func (e *Engine) QueueStats(ctx context.Context, name string) (s queue.QueueStats, err error) {
-	err = e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		now, err := e.moment()
 		if err != nil {
 			return err
@@ -110,7 +111,7 @@ func (e *Engine) QueueStats(ctx context.Context, name string) (s queue.QueueStat
 	return s, about(name, "stats", err)
 }
 
-func (q *tasks) stats(ctx context.Context, tx *sql.Tx, now moment) (queue.QueueStats, error) {
+func (q *tasks) stats(ctx context.Context, tx sqlitefile.Tx, now moment) (queue.QueueStats, error) {
 	s := queue.QueueStats{MaxTasks: q.config.MaxTasks, Paused: q.paused, Dropped: q.dropped, DroppedDead: q.droppedDead}
 	types, err := q.types(ctx, tx)
 	if err != nil {
@@ -149,7 +150,7 @@ func (q *tasks) stats(ctx context.Context, tx *sql.Tx, now moment) (queue.QueueS
 
 // types returns the types of all tasks of a queue. It looks each one up in the index,
 // and passes over its tasks.
-func (q *tasks) types(ctx context.Context, tx *sql.Tx) ([]string, error) {
+func (q *tasks) types(ctx context.Context, tx sqlitefile.Tx) ([]string, error) {
 	return collect[string](tx.QueryContext(ctx, `
 		WITH RECURSIVE types (type) AS (
 			SELECT MIN(type) FROM queue_tasks WHERE queue = ?1 AND until IS NULL

@@ -2,9 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 	"time"
+
+	"snip/internal/sqlitefile"
 )
 
 // pollInterval is how often a process looks whether another one has written. It
@@ -127,7 +128,7 @@ func (e *Engine) Wait(ctx context.Context, name string, seen uint64) (uint64, er
 
 // WaitQueue returns when the queue may have grown since the call that returned seen.
 func (e *Engine) WaitQueue(ctx context.Context, name string, seen uint64) (uint64, error) {
-	err := e.read(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		_, err := findQueue(ctx, tx, name)
 		return err
 	})
