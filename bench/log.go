@@ -16,8 +16,8 @@ import (
 const (
 	logBody    = 150     // Bytes of a message, about a click's.
 	logRead    = 1000    // Messages that are asked for at a time.
-	logBacklog = 250_000 // Messages that are there to be consumed for each second of a measurement,
-	logBatches = 20_000  // in so many batches at most.
+	logBacklog = 250_000 // Messages that are there to be consumed, for each second of a measurement,
+	logBatches = 5_000   // in so many batches at most.
 )
 
 // publishAndConsume measures the log engine on a server, with one producer and one
@@ -154,7 +154,7 @@ func (b *logBench) repeat(length time.Duration, do func() (int, error)) (float64
 // fill brings topic and table to the same length, and has them looked after as they
 // would be by now.
 func (b *logBench) fill(ctx context.Context, length time.Duration) error {
-	want := int64(min(int(logBacklog*length.Seconds())/b.size, logBatches))
+	want := int64(length.Seconds() * float64(min(logBacklog/b.size, logBatches)))
 	for b.rows < want {
 		if err := b.insertOne(ctx); err != nil {
 			return err
