@@ -2,14 +2,17 @@
 // any number of processes on any number of machines use at the same time.
 //
 // Mapping: a batch is a row, its messages framed. What a partition has grown to is
-// read from its last row; a segment's next number, too.
+// read from its last row; a segment's next number, too. A task is a row.
 // Delivery: as the contracts say. What Append took is synced to the server's disk,
 // whatever synchronous_commit says. An append is one statement, so a client that
 // stalls or is cut off holds no lock.
 // Ordering: an append locks its partition until it is committed, so that positions
 // grow in commit order. Transactions of others hold nothing up and are not waited for.
-// Limits: 16 MiB a batch. The bound of a topic counts framed bytes; partitions that
-// are appended to at the same moment may pass it by a batch each.
+// Pulls pass over what others are at, and give tasks by when they were due first: one
+// that was lost has its place before those that came later.
+// Limits: 16 MiB a batch, and a task. The bound of a topic counts framed bytes;
+// partitions that are appended to at the same moment may pass it by a batch each. Tasks
+// are counted now and then, so others may push past a queue's bound for a second.
 // Operations: the tables are in a schema of their own, named queue by default, which
 // the first Open makes. PgBouncer in transaction mode may stand in between, and the
 // simple protocol will do: what outlives a transaction, prepared statements and the
@@ -17,7 +20,9 @@
 // shares. Without LISTEN processes look several times a second for what others append.
 // Rosters are kept on the server's clock. A failover to a standby that lags loses what
 // it lags; segments are then sent again from where it stands. Space of what was trimmed
-// is used again after autovacuum, which a transaction that stays open holds up.
+// or done is used again after autovacuum, which a transaction that stays open holds up.
+// As long as there is one, and much is done meanwhile, a task whose lease ended is found
+// later than within a second: looking for it takes a twentieth of the time at most.
 package postgres
 
 import (
@@ -44,12 +49,13 @@ type Config struct {
 	URL    string           // Such as postgres://user:password@host/database?pool_max_conns=4.
 	Pool   *pgxpool.Pool    // A pool that the caller closes, after the engine.
 	Schema string           // Of the engine's tables: a-z, 0-9 and '_'. Default: queue.
-	Now    func() time.Time // For the age of segments. Default: time.Now.
+	Now    func() time.Time // For the age of segments, and to refuse deadlines that are over. Default: time.Now.
 	Logger *slog.Logger     // Default: none.
 }
 
-// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter and
-// queue.Backlogger. It is safe for concurrent use.
+// Engine implements queue.LogEngine, queue.GroupStore, queue.Waiter, queue.Backlogger,
+// queue.TaskEngine, queue.Controls, queue.DeadLetters, queue.TxPusher and
+// queue.QueueWaiter. It is safe for concurrent use.
 type Engine struct {
 	cfg    Config
 	pool   *pgxpool.Pool
@@ -57,17 +63,26 @@ type Engine struct {
 	mode   pgx.QueryExecMode // Of every statement.
 	closed atomic.Bool
 
+	tasks, dead tallies
+	floors      floors
+
 	waker
-	hints hints
-	end   context.CancelFunc // Ends the goroutines below.
-	wg    sync.WaitGroup
+	hints   hints
+	sweeper sweeper
+	end     context.CancelFunc // Ends the goroutines below.
+	wg      sync.WaitGroup
 }
 
 var (
-	_ queue.LogEngine  = (*Engine)(nil)
-	_ queue.GroupStore = (*Engine)(nil)
-	_ queue.Waiter     = (*Engine)(nil)
-	_ queue.Backlogger = (*Engine)(nil)
+	_ queue.LogEngine   = (*Engine)(nil)
+	_ queue.GroupStore  = (*Engine)(nil)
+	_ queue.Waiter      = (*Engine)(nil)
+	_ queue.Backlogger  = (*Engine)(nil)
+	_ queue.TaskEngine  = (*Engine)(nil)
+	_ queue.Controls    = (*Engine)(nil)
+	_ queue.DeadLetters = (*Engine)(nil)
+	_ queue.TxPusher    = (*Engine)(nil)
+	_ queue.QueueWaiter = (*Engine)(nil)
 )
 
 // segmentDays is for how many days the next number of a segment is kept after its
@@ -155,13 +170,17 @@ func ownSession(ctx context.Context, conn *pgx.Conn, mode pgx.QueryExecMode) (bo
 // Caps says what this engine does.
 func (e *Engine) Caps() queue.Caps {
 	return queue.Caps{
-		Engine:        "postgres",
-		Durability:    queue.DurablePower,
-		Sequences:     true,
-		SegmentMemory: segmentDays * 24 * time.Hour,
-		Overshoot:     "one batch for each other partition of the topic",
-		Shared:        true,
-		MaxBatchBytes: maxBatchBytes,
+		Engine:         "postgres",
+		Durability:     queue.DurablePower,
+		Sequences:      true,
+		SegmentMemory:  segmentDays * 24 * time.Hour,
+		Overshoot:      "one batch for each other partition of the topic",
+		Shared:         true,
+		MaxBatchBytes:  maxBatchBytes,
+		Tasks:          true,
+		MaxTaskBytes:   maxTaskBytes,
+		TasksOvershoot: "what other processes push within a second, or within twenty times as long as the server takes to count the queue",
+		SQL:            true,
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// channel carries names of topics that grew. Schemas of one database share it: a name
+// channel carries names of topics and queues that grew. Schemas of one database share it: a name
 // too many only wakes somebody.
 const channel = "queue_log"
 
@@ -57,6 +57,8 @@ func (e *Engine) start() {
 	e.wg.Go(func() { e.watch(ctx, waited) })
 	e.wg.Go(func() { e.hint(ctx) })
 	e.wg.Go(func() { e.listen(ctx, waited) })
+	e.sweeper.more = make(chan struct{}, 1)
+	e.wg.Go(func() { e.sweep(ctx) })
 }
 
 // grew wakes this process's readers, and soon others'.
@@ -64,6 +66,9 @@ func (e *Engine) grew(topic string) {
 	e.wake(topic)
 	e.hints.add(topic)
 }
+
+// grewQueue is grew for a queue.
+func (e *Engine) grewQueue(name string) { e.grew(queueMark + name) }
 
 // hint tells other processes which topics grew, in statements of its own: an append
 // that notified would hold its partition while it waits for the server's lock.

@@ -11,7 +11,11 @@ import (
 //go:embed schema.sql
 var schema string
 
-const schemaVersion = 1
+//go:embed schema_tasks.sql
+var schemaTasks string
+
+// steps make the tables: the first brings them from version 0 to 1, and so on.
+var steps = []string{schema, schemaTasks}
 
 // migrationLock is the number of the lock under which one process makes the tables.
 const migrationLock = 0x71756575656c6f67 // "queuelog"
@@ -32,16 +36,16 @@ func (e *Engine) migrate(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("version of the tables: %w", err)
 		}
-		switch version {
-		case schemaVersion:
-			return nil
-		case 0:
-			if err := e.makeTables(ctx, tx); err != nil {
-				return fmt.Errorf("make the tables: %w", err)
-			}
+		if version > len(steps) {
+			return fmt.Errorf("the tables are of schema version %d, this program knows %d: they were made by a newer one", version, len(steps))
+		}
+		if version == len(steps) {
 			return nil
 		}
-		return fmt.Errorf("the log is of schema version %d, this program knows %d: it was written by a newer one", version, schemaVersion)
+		if err := e.makeTables(ctx, tx, version); err != nil {
+			return fmt.Errorf("make the tables of schema version %d: %w", len(steps), err)
+		}
+		return nil
 	})
 }
 
@@ -80,7 +84,23 @@ func (e *Engine) version(ctx context.Context, tx pgx.Tx) (version int, err error
 	return version, err
 }
 
-func (e *Engine) makeTables(ctx context.Context, tx pgx.Tx) error {
+// makeTables makes what a version lacks.
+func (e *Engine) makeTables(ctx context.Context, tx pgx.Tx, version int) error {
+	if version == 0 {
+		if err := e.makeSchema(ctx, tx); err != nil {
+			return err
+		}
+	}
+	for _, step := range steps[version:] {
+		if _, err := tx.Exec(ctx, e.statement(step)); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, e.statement("UPDATE queue.version SET version = $1"), e.mode, len(steps))
+	return err
+}
+
+func (e *Engine) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	var there bool
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1::text) IS NOT NULL", e.mode, e.schema).Scan(&there); err != nil {
 		return err
@@ -91,10 +111,6 @@ func (e *Engine) makeTables(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, e.statement(schema)); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, e.statement(fmt.Sprintf(`
-		CREATE TABLE queue.version AS SELECT %d AS version`, schemaVersion)))
+	_, err := tx.Exec(ctx, e.statement("CREATE TABLE queue.version AS SELECT 0 AS version"))
 	return err
 }

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,6 +81,10 @@ func (w *waker) setTold(told bool) {
 	w.wakeAll() // In between something may have come of which nobody told.
 }
 
+// queueMark is before the name of a queue where names of topics stand, too. No name has
+// it in it.
+const queueMark = "queue/"
+
 // awaited returns the topics that somebody waits for.
 func (w *waker) awaited() (topics []string, told bool) {
 	w.mu.Lock()
@@ -93,6 +99,16 @@ func (w *waker) awaited() (topics []string, told bool) {
 
 // Wait returns when the topic may have grown since the call that returned seen.
 func (e *Engine) Wait(ctx context.Context, topic string, seen uint64) (uint64, error) {
+	return e.await(ctx, topic, seen)
+}
+
+// WaitQueue returns when the queue may have more since the call that returned seen. It
+// is told of a task that was delayed, too, but not of a lease that ended.
+func (e *Engine) WaitQueue(ctx context.Context, name string, seen uint64) (uint64, error) {
+	return e.await(ctx, queueMark+name, seen)
+}
+
+func (e *Engine) await(ctx context.Context, topic string, seen uint64) (uint64, error) {
 	if e.closed.Load() {
 		return seen, queue.ErrClosed
 	}
@@ -130,7 +146,8 @@ func (e *Engine) Wait(ctx context.Context, topic string, seen uint64) (uint64, e
 
 // watch looks for other processes' appends until ctx ends.
 func (e *Engine) watch(ctx context.Context, waited chan<- struct{}) {
-	ends := map[string]int64{} // Messages each topic ever got, when it was looked at last.
+	ends := map[string]int64{}   // Messages each topic ever got, when it was looked at last.
+	looked := map[string]int64{} // A while before each queue was.
 	interval := pollInterval
 	for {
 		select {
@@ -144,7 +161,9 @@ func (e *Engine) watch(ctx context.Context, waited chan<- struct{}) {
 		}
 		for topics, told := e.awaited(); len(topics) > 0; topics, told = e.awaited() {
 			interval = min(2*interval, idlePollInterval)
-			if e.look(ctx, topics, ends) {
+			topics, queues := splitMarks(topics)
+			grown := e.look(ctx, topics, ends)
+			if e.lookQueues(ctx, queues, looked) || grown {
 				interval = pollInterval
 			}
 			pause := interval
@@ -163,6 +182,9 @@ func (e *Engine) watch(ctx context.Context, waited chan<- struct{}) {
 // look wakes those whose topic has grown since the last look, and all who wait for
 // the first one.
 func (e *Engine) look(ctx context.Context, topics []string, ends map[string]int64) (grown bool) {
+	if len(topics) == 0 {
+		return false
+	}
 	type end struct {
 		Topic    string
 		Appended int64
@@ -182,6 +204,53 @@ func (e *Engine) look(ctx context.Context, topics []string, ends map[string]int6
 		if before, seen := ends[t.Topic]; !seen || before != t.Appended {
 			ends[t.Topic] = t.Appended
 			e.wake(t.Topic)
+			grown = true
+		}
+	}
+	return grown
+}
+
+// splitMarks tells topics from queues.
+func splitMarks(marks []string) (topics, queues []string) {
+	for _, m := range marks {
+		if name, ok := strings.CutPrefix(m, queueMark); ok {
+			queues = append(queues, name)
+		} else {
+			topics = append(topics, m)
+		}
+	}
+	return topics, queues
+}
+
+// lateCommit is how late a task may be committed, after it was due, that is looked for.
+const lateCommit = time.Second
+
+// lookQueues wakes those in whose queue something came due, and was not leased, since
+// the last look or a little before.
+func (e *Engine) lookQueues(ctx context.Context, queues []string, looked map[string]int64) (grown bool) {
+	if len(queues) == 0 {
+		return false
+	}
+	since := int64(math.MaxInt64)
+	for _, name := range queues {
+		since = min(since, looked[name])
+	}
+	type ready struct {
+		Name    string
+		IsReady bool
+		At      int64
+	}
+	now, err := collect(ctx, e, pgx.RowToStructByPos[ready],
+		"SELECT name, is_ready, looked_at FROM queue.ready($1::text[], $2::bigint)", queues, since)
+	if err != nil {
+		clear(looked)
+		return false
+	}
+	for _, q := range now {
+		_, seen := looked[q.Name]
+		looked[q.Name] = q.At - lateCommit.Microseconds()
+		if q.IsReady || !seen {
+			e.wake(queueMark + q.Name)
 			grown = true
 		}
 	}
