@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"path/filepath"
 
@@ -31,14 +30,7 @@ type taskEngine interface {
 
 func snipOnServer() taskLibrary {
 	return snipOn("PostgreSQL", func(ctx context.Context, at place, s settings) (taskEngine, error) {
-		e, err := postgres.Open(ctx, postgres.Config{URL: at.withConnections(s)})
-		if err != nil {
-			return nil, err
-		}
-		if tasks, ok := any(e).(taskEngine); ok {
-			return tasks, nil
-		}
-		return nil, errors.Join(queue.ErrUnsupported, e.Close())
+		return postgres.Open(ctx, postgres.Config{URL: at.withConnections(s)})
 	})
 }
 
