@@ -94,6 +94,10 @@ var imports = []struct {
 		"whoever tests an engine of their own gets no other engine's client",
 	},
 	{
+		"snip/queue/engine", []string{"snip/queue", "snip/queue/engine/memory", "snip/queue/engine/postgres", "snip/queue/engine/sqlite"},
+		"for those who choose the engine by a URL; nothing in the library imports it",
+	},
+	{
 		"snip/queue/engine/memory", []string{"snip/queue"},
 		"the executable specification needs nothing",
 	},
@@ -102,7 +106,7 @@ var imports = []struct {
 		"an engine imports the contract and one client, never another engine",
 	},
 	{
-		"snip/queue/engine/postgres", []string{"snip/queue", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/..."},
+		"snip/queue/engine/postgres", []string{"snip/queue", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...", "golang.org/x/sync/semaphore"},
 		"an engine imports the contract and one client, never another engine",
 	},
 	{
