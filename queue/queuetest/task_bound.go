@@ -211,7 +211,7 @@ func (s *taskSuite) crowdTheBound(overshoot int64) {
 	var wg sync.WaitGroup
 	for range pushers {
 		wg.Go(func() {
-			for {
+			for range 2 * bound {
 				_, err := s.engine.Push(s.Context(), mail, threeJobs())
 				if errors.Is(err, queue.ErrFull) {
 					return

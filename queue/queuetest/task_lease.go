@@ -77,6 +77,17 @@ func aLeaseThatEndsGivesTheTaskBack(s *taskSuite) {
 		s.eventually("the end of leases", func() bool { return s.stats().Leased == 0 })
 	}
 	s.wantCounts(counts{ready: 2})
+
+	s.push(job("c"))
+	start := time.Now()
+	s.lose()
+	end := time.Now()
+	time.Sleep(5 * grace) // Nobody looks for a while.
+	for _, l := range s.wantPull("a b c") {
+		if l.ID == "c" && (l.At.Before(start.Add(time.Millisecond-grace)) || l.At.After(end.Add(grace))) {
+			s.Errorf("task %q is due since %s, want since its lease ended, from %s to %s", l.ID, l.At, start, end)
+		}
+	}
 }
 
 func aLostLeaseChangesNothing(s *taskSuite) {

@@ -126,7 +126,6 @@ func nothingOfATaskIsShared(s *taskSuite) {
 	}
 	s.push(task)
 	spoil(task.Message)
-	progress := []byte("progress")
 	for range 3 {
 		l := s.pullOne("a")
 		if !sameTask(l.Task, want) {
@@ -135,12 +134,12 @@ func nothingOfATaskIsShared(s *taskSuite) {
 		if l.Progress != nil && string(l.Progress) != "progress" {
 			s.Fatalf("progress = %q", l.Progress)
 		}
+		progress := []byte("progress")
 		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: long, Progress: progress})
 		spoil(l.Message)
 		copy(progress, "XXXXXXXX")
 		copy(l.Progress, "XXXXXXXX")
 		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Release})
-		copy(progress, "progress")
 	}
 	if !controls(s.engine) {
 		return

@@ -9,7 +9,7 @@ import (
 var taskRememberCases = []TaskCase{
 	{
 		Name: "ADoneIDIsRemembered",
-		Rule: "The ID that a producer chose stays taken after its task was done, by default for longer than a test lasts.",
+		Rule: "The ID that a producer chose stays taken after its task was done, by default for longer than a test lasts; one that was made at random does not.",
 		run:  aDoneIDIsRemembered,
 	},
 	{
@@ -39,8 +39,9 @@ func aDoneIDIsRemembered(s *taskSuite) {
 		s.wantNoTask(results[1].ID)
 	}
 	s.wantCounts(counts{})
-	s.push(job("b")) // What is remembered is in nobody's way.
-	s.pullOne("b")
+	// What is remembered is in nobody's way, and no ID is that nobody chose.
+	s.push(job("b"), job(results[1].ID))
+	s.wantPull("b " + results[1].ID)
 }
 
 func aDoneIDIsForgotten(s *taskSuite) {
