@@ -99,11 +99,10 @@ func (c *cable) pull(end net.Conn) {
 	c.set(func() { delete(c.ends, end) })
 }
 
-func (c *cable) cut()  { c.set(func() { c.isCut = true }) }
-func (c *cable) mend() { c.set(func() { c.isCut = false }) }
-
 // cutAt cuts it before the first thing that a client sends and that contains the text.
 func (c *cable) cutAt(text string) { c.set(func() { c.trap = []byte(text) }) }
+
+func (c *cable) mend() { c.set(func() { c.isCut = false }) }
 
 // slow delays what the server says.
 func (c *cable) slow(delay time.Duration) { c.set(func() { c.delay = delay }) }
