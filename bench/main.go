@@ -6,6 +6,7 @@
 //	go run . all        # all that follows but weigh, as in RESULTS.md
 //	go run . -quick all # the same in little time, to see that it works
 //	go run . redirect   # redirects beside nginx, a bare handler, and those that count first
+//	go run . profile    # processor time of one redirect beside a bare handler's, and memory
 //	go run . count      # counted clicks beside one committed UPDATE per click
 //	go run . log        # publish and consume on PostgreSQL
 //	go run . visible    # from a click to its count in the API
@@ -51,6 +52,7 @@ type benchmark struct {
 func benchmarks() []benchmark {
 	return []benchmark{
 		{name: "redirect", rows: redirect},
+		{name: "profile", rows: profile},
 		{name: "count", rows: count},
 		{name: "log", rows: publishAndConsume},
 		{name: "visible", rows: visible},
