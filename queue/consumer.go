@@ -18,6 +18,9 @@ type consumer struct {
 	stored   Position // Where the group stands.
 	next     Position // Where reading goes on: stored, or the start after that position was lost.
 	failures int
+
+	draining bool
+	end      uint64 // Messages the partition ever got when draining began; the end of the drain.
 }
 
 // consume returns when going ended and the batch in flight is done, when life
@@ -103,8 +106,30 @@ func (c *consumer) work(life, going context.Context) error {
 			return err
 		}
 		c.failures = 0
+		if c.drained(life, entries[len(entries)-1]) {
+			return nil
+		}
 	}
 	return nil
+}
+
+// drained tells, after an entry was delivered, whether that was the last of those that
+// were there when the drain began. What comes later is for others: a drain that follows
+// an end that moves has none.
+func (c *consumer) drained(ctx context.Context, last Entry) bool {
+	if c.drain.Err() == nil {
+		return false
+	}
+	if !c.draining {
+		ctx, cancel := context.WithTimeout(ctx, callLimit)
+		defer cancel()
+		stats, err := c.group.cfg.Engine.Stats(ctx, c.group.cfg.Topic.Name)
+		if err != nil {
+			return false // Reading finds an end, too, or the limit does.
+		}
+		c.draining, c.end = true, stats.Partitions[c.partition].Appended
+	}
+	return last.Offset+uint64(len(last.Messages)) >= c.end
 }
 
 func (c *consumer) read(ctx context.Context) ([]Entry, error) {

@@ -77,6 +77,37 @@ func TestDrainReadsToTheEnd(t *testing.T) {
 	})
 }
 
+// A producer that does not stop must not keep a member from stopping.
+func TestDrainEndsWhereItBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, topic := memory.New(), orders(1)
+		declare(t, e, topic)
+		want := publish(t, e, 0, 1, 10)
+		var seen book
+		next := 10
+		handle := func(ctx context.Context, d queue.Delivery) error {
+			time.Sleep(time.Second)
+			for range 2 { // Twice as fast as it is worked off.
+				next++
+				publish(t, e, 0, next, next)
+			}
+			return seen.handle(ctx, d)
+		}
+		stop := join(t, newLine(e), queue.GroupConfig{Topic: topic, MaxBatch: 1, Drain: time.Hour, Handle: handle})
+		time.Sleep(1500 * time.Millisecond)
+		began := time.Now()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("draining took %s", took)
+		}
+		if got := seen.of(0); len(got) < len(want) || len(got) > 20 {
+			t.Errorf("%d were handled, want those that were there at the stop: 10 and a few more", len(got))
+		}
+	})
+}
+
 func TestDrainHasALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, topic := memory.New(), orders(1)
