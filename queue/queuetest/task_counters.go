@@ -50,7 +50,7 @@ func threeCounters(s *taskSuite) {
 			released++
 		}
 		for range 3 {
-			want(s.lose()[0])
+			want(s.lose("a")[0])
 			lost++
 		}
 	}
@@ -72,7 +72,7 @@ func aloneMeansAlone(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	s.push(jobs("b c")...)
 	for range 2 {
-		s.lose()
+		s.lose("b c")
 	}
 	s.push(jobs("d e")...)
 	// B and c were lost twice, d and e never.
@@ -99,7 +99,7 @@ func aloneMeansAlone(s *taskSuite) {
 func aloneCountsTheLeaseThatJustEnded(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	s.push(jobs("a b")...)
-	s.lose()
+	s.lose("a b")
 	s.wantAlone(queue.PullRequest{Max: many, AloneFrom: 1}, "", true)
 	got := s.wantAlone(queue.PullRequest{Max: many, AloneFrom: 1, Alone: true}, "a", false)
 	if got[0].Lost != 1 {
@@ -115,7 +115,7 @@ func aloneHidesNothingFromOthers(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	s.push(jobs("a b")...)
 	for range 3 {
-		s.lose()
+		s.lose("a b")
 	}
 	other := job("other")
 	other.Type = "other"

@@ -144,8 +144,7 @@ func aDeadLetterKeepsEverything(s *taskSuite) {
 	before := time.Now().Add(-grace)
 	s.push(want...)
 	reasons := []queue.Reason{queue.ReasonFailed, queue.ReasonLost, queue.ReasonExpired, "no such user's 名"}
-	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
-	for i, l := range got {
+	for i, l := range s.pullTasks(want) {
 		switch i % 3 {
 		case 0:
 			s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Retry, Error: "earlier"})
@@ -160,6 +159,9 @@ func aDeadLetterKeepsEverything(s *taskSuite) {
 	for i, task := range want {
 		// One by one, so that they stand in their order.
 		pulled := s.request(queue.PullRequest{Types: []string{task.Type}, Max: 1, Lease: long}).Tasks
+		if len(pulled) != 1 {
+			s.Fatalf("Pull() of type %q = %d tasks, want 1", task.Type, len(pulled))
+		}
 		due[pulled[0].ID] = pulled[0].At
 		s.settle(queue.Verdict{Lease: pulled[0].Lease, Kind: queue.Bury, Reason: reasons[i%4], Error: "last '" + pulled[0].ID})
 	}
@@ -235,16 +237,16 @@ func redrivePutsBack(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	want := oddTasks()
 	s.push(want...)
-	for _, l := range s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks {
+	for _, l := range s.pullTasks(want) {
 		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Extend, Delay: long, Progress: []byte("half")})
 		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Release})
 	}
-	s.bury(s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks...)
+	s.bury(s.pullTasks(want)...)
+	time.Sleep(2 * grace) // So that it differs from when they were due last.
 	before := time.Now().Add(-grace)
 	s.wantCount("Redrive", len(want))(s.graves().Redrive(s.Context(), mail, nil, many))
 	s.wantDead("")
-	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
-	s.wantTasks(got, want)
+	got := s.pullTasks(want)
 	for _, l := range got {
 		if l.Failed != 0 || l.Lost != 0 || l.Released != 0 || l.Progress != nil || l.Expired || l.At.Before(before) {
 			s.Errorf("task %q: failed %d, lost %d, released %d times, progress %q, due at %s, want none, and due at once",

@@ -39,7 +39,7 @@ var taskDeclareCases = []TaskCase{
 func declaringAgainKeepsTheTasks(s *taskSuite) {
 	s.declare(queue.QueueConfig{MaxTasks: 10})
 	s.push(jobs("a b")...)
-	held := s.request(queue.PullRequest{Max: 1, Lease: long}).Tasks
+	held := s.wantLeases("a", 1, long)
 	for _, bound := range []int64{20, 2, 3} {
 		s.declare(queue.QueueConfig{MaxTasks: bound})
 		if got := s.stats().MaxTasks; got != bound {

@@ -71,18 +71,19 @@ func tasksComeBackExactly(s *taskSuite) {
 	want := oddTasks()
 	s.push(want[0])
 	s.push(want[1:]...)
-	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
-	s.wantTasks(got, want)
+	got := s.pullTasks(want)
 	// What a task goes through changes nothing of it.
 	for _, l := range got {
 		s.settle(queue.Verdict{Lease: l.Lease, Kind: queue.Retry, Error: l.ID})
 	}
-	got = s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
-	s.wantTasks(got, want)
+	s.pullTasks(want)
 }
 
-func (s *taskSuite) wantTasks(got []queue.Leased, want []queue.Task) {
+// pullTasks leases all tasks of some types, and wants them to be these, as they were
+// pushed.
+func (s *taskSuite) pullTasks(want []queue.Task) []queue.Leased {
 	s.Helper()
+	got := s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks
 	if len(got) != len(want) {
 		s.Fatalf("Pull() = %d tasks, want %d", len(got), len(want))
 	}
@@ -91,6 +92,7 @@ func (s *taskSuite) wantTasks(got []queue.Leased, want []queue.Task) {
 			s.Errorf("task %d = %.300q, deadline %s, want %.300q, deadline %s", i, l.Message, l.Deadline, want[i].Message, want[i].Deadline)
 		}
 	}
+	return got
 }
 
 func idsAreToldApartByTheirBytes(s *taskSuite) {
@@ -102,12 +104,7 @@ func idsAreToldApartByTheirBytes(s *taskSuite) {
 	}
 	s.push(tasks...)
 	s.skipped(tasks...)
-	got := s.pull()
-	for i, id := range ids {
-		if got[i].ID != id {
-			s.Errorf("task %d has ID %q, want %q", i, got[i].ID, id)
-		}
-	}
+	got := s.pullTasks(tasks)
 	s.done(got[0])
 	s.skipped(job("a"))
 	s.bury(got[1])

@@ -38,7 +38,7 @@ func (s *taskSuite) resume() {
 func aPausedQueueGivesNothing(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	s.push(jobs("a b")...)
-	lost := s.lose()
+	lost := s.lose("a b")
 	s.push(job("c"))
 	for range 2 {
 		s.pause()

@@ -41,13 +41,11 @@ func theLongestDueComesFirst(s *taskSuite) {
 	s.ready(3)
 	s.push(jobs("z y x")...)
 	for _, want := range []string{"a b", "c z", "y x", ""} {
-		if got := leasedNames(s.request(queue.PullRequest{Max: 2, Lease: long}).Tasks); got != want {
-			s.Fatalf("Pull() = %q, want %q", got, want)
-		}
+		s.wantLeases(want, 2, long)
 	}
 
 	s.push(jobs("1 2 3")...)
-	first := s.request(queue.PullRequest{Max: 2, Lease: long}).Tasks
+	first := s.wantLeases("1 2", 2, long)
 	tick()
 	s.settle(queue.Verdict{Lease: first[1].Lease, Kind: queue.Release})
 	tick()
@@ -101,7 +99,7 @@ func anExpiredTaskSaysSo(s *taskSuite) {
 	short, far := job("short"), job("far")
 	short.Deadline, far.Deadline = time.Now().Add(soon), time.Now().Add(long)
 	s.push(short, far, job("none"), delayed("later", soon+50*time.Millisecond))
-	for _, l := range s.request(queue.PullRequest{Max: 1, Lease: time.Millisecond}).Tasks {
+	for _, l := range s.wantLeases("short", 1, time.Millisecond) {
 		if l.Expired && time.Until(l.Deadline) > 0 {
 			s.Errorf("task %q is expired %s before its deadline", l.ID, time.Until(l.Deadline))
 		}

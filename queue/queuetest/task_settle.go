@@ -153,7 +153,7 @@ func settlingAgainChangesNothing(s *taskSuite) {
 		case queue.Bury:
 			s.wantCounts(counts{dead: 1})
 			if deadLetters(s.engine) {
-				if d := s.dead()[0]; d.Failed != 1 || d.Error != "first" {
+				if d := s.wantDead("a")[0]; d.Failed != 1 || d.Error != "first" {
 					s.Errorf("dead letter: failed %d times, %q, want 1 and %q", d.Failed, d.Error, "first")
 				}
 			}
@@ -176,7 +176,7 @@ func settlingAgainChangesNothing(s *taskSuite) {
 func noLeaseNoVerdict(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	s.push(jobs("leased back ready")...)
-	got := s.request(queue.PullRequest{Max: 2, Lease: long}).Tasks
+	got := s.wantLeases("leased back", 2, long)
 	s.settle(queue.Verdict{Lease: got[1].Lease, Kind: queue.Retry, Delay: long, Error: "kept"})
 	s.push(delayed("delayed", long))
 	held := got[0].Lease

@@ -33,7 +33,7 @@ func statsDescribeTheQueue(s *taskSuite) {
 	s.push(jobs("b c")...)
 	s.wantCounts(counts{ready: 3, delayed: 1})
 	s.wantOldest(first, true)
-	held := s.request(queue.PullRequest{Max: 1, Lease: long}).Tasks[0]
+	held := s.wantLeases("first", 1, long)[0]
 	if leasedFirst := held.At; !leasedFirst.Truncate(time.Millisecond).Equal(first.Truncate(time.Millisecond)) {
 		within("OldestReady", first, leasedFirst, leasedFirst)
 	}

@@ -143,7 +143,7 @@ func openingAgainKeepsTheTasks(s *taskSuite) {
 	if l := s.pullOne("lost"); l.Failed != 1 || l.Lost != 1 || l.Released != 1 {
 		s.Errorf("failed %d, lost %d, released %d times, want once each", l.Failed, l.Lost, l.Released)
 	}
-	s.wantTasks(s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks, want)
+	s.pullTasks(want)
 	s.settle(queue.Verdict{Lease: got[5].Lease, Kind: queue.Release})
 	if l := s.pullOne("held"); string(l.Progress) != "half" || l.Lease == got[5].Lease {
 		s.Errorf("progress %q, want %q", l.Progress, "half")

@@ -233,7 +233,12 @@ func (s *taskSuite) pull() []queue.Leased {
 // wantPull leases all that is due, and wants it to be these, in this order.
 func (s *taskSuite) wantPull(want string) []queue.Leased {
 	s.Helper()
-	got := s.pull()
+	return s.wantLeases(want, many, long)
+}
+
+func (s *taskSuite) wantLeases(want string, limit int, lease time.Duration) []queue.Leased {
+	s.Helper()
+	got := s.request(queue.PullRequest{Max: limit, Lease: lease}).Tasks
 	if leasedNames(got) != want {
 		s.Fatalf("Pull() = %q, want %q", leasedNames(got), want)
 	}
@@ -262,11 +267,11 @@ func (s *taskSuite) ready(n int64) {
 	s.eventually("ready", func() bool { return s.stats().Ready == n })
 }
 
-// lose leases all that is due, and lets the leases end.
-func (s *taskSuite) lose() []queue.Leased {
+// lose leases all that is due, which must be these, and lets the leases end.
+func (s *taskSuite) lose(want string) []queue.Leased {
 	s.Helper()
 	others := s.stats().Leased
-	lost := s.request(queue.PullRequest{Max: many, Lease: time.Millisecond}).Tasks
+	lost := s.wantLeases(want, many, time.Millisecond)
 	s.eventually("the end of leases", func() bool { return s.stats().Leased == others })
 	return lost
 }

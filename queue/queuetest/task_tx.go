@@ -95,7 +95,7 @@ func aCommitPushes(s *taskSuite) {
 	s.wantCounts(counts{})
 	s.commit(tx)
 	s.wantCounts(counts{ready: int64(len(want)), delayed: 1})
-	s.wantTasks(s.request(queue.PullRequest{Types: types(want), Max: many, Lease: long}).Tasks, want)
+	s.pullTasks(want)
 }
 
 func aRollbackPushesNothing(s *taskSuite) {
@@ -118,7 +118,7 @@ func aRollbackPushesNothing(s *taskSuite) {
 func aTransactionPushesAsPushDoes(s *taskSuite) {
 	s.declare(queue.QueueConfig{MaxTasks: 4})
 	s.push(jobs("done a")...)
-	s.done(s.request(queue.PullRequest{Max: 1, Lease: long}).Tasks...)
+	s.done(s.wantLeases("done", 1, long)...)
 	tx := s.begin()
 	if got := s.pushTx(tx, jobs("a done b b")...); got != "b" {
 		s.Errorf("PushTx() pushed %q, want %q", got, "b")
