@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"snip/queue"
 	"snip/queue/engine/memory"
@@ -123,5 +124,9 @@ func (p place) withConnections(s settings) string {
 	if s == byDefault {
 		return p.url
 	}
-	return p.url + "&pool_max_conns=20"
+	separator := "?"
+	if strings.Contains(p.url, "?") {
+		separator = "&"
+	}
+	return p.url + separator + "pool_max_conns=20"
 }
