@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,7 +37,7 @@ func CheckTasks(c Caps, tasks []Task, now time.Time) ([]CheckedTask, error) {
 	for i, t := range tasks {
 		named := t.ID != ""
 		if !named {
-			t.ID = NewSegmentID().String()
+			t.ID = newTaskID(now)
 		}
 		if err := t.check(now); err != nil {
 			return nil, fmt.Errorf("task %d: %w", i, err)
@@ -51,6 +53,16 @@ func CheckTasks(c Caps, tasks []Task, now time.Time) ([]CheckedTask, error) {
 		return nil, fmt.Errorf("%d bytes in one push, at most %d are taken", whole, maxTasksBytes)
 	}
 	return checked, nil
+}
+
+// newTaskID returns a random ID that begins with the time: those of tasks that come
+// together stand together in an index.
+func newTaskID(now time.Time) string {
+	id := randomID()
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
+	copy(id[:6], ms[2:])
+	return hex.EncodeToString(id[:])
 }
 
 func (t *Task) check(now time.Time) error {
