@@ -17,6 +17,7 @@ import (
 
 func TestMain(m *testing.M) {
 	queuetest.LogAppender(openStore)
+	queuetest.TaskProcess(openTaskStore)
 	goleak.VerifyTestMain(m)
 }
 
@@ -42,6 +43,14 @@ func TestModel(t *testing.T) {
 
 func TestProcesses(t *testing.T) {
 	queuetest.LogProcesses(t, postgrestest.Start(t), openStore)
+}
+
+func TestTaskProcesses(t *testing.T) {
+	queuetest.TaskProcesses(t, postgrestest.Start(t), openTaskStore)
+}
+
+func openTaskStore(ctx context.Context, url string) (queue.TaskEngine, error) {
+	return postgres.Open(ctx, postgres.Config{URL: url})
 }
 
 func openStore(ctx context.Context, url string) (queue.LogEngine, error) {
