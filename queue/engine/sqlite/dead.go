@@ -125,8 +125,9 @@ func (q *tasks) chosen(now moment, numbers []int64, limit int) []any {
 }
 
 // Redrive puts dead letters back.
-func (e *Engine) Redrive(ctx context.Context, name string, numbers []int64, limit int) (n int, err error) {
-	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
+func (e *Engine) Redrive(ctx context.Context, name string, numbers []int64, limit int) (int, error) {
+	n := 0
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := growQueue(ctx, tx, name)
 		if err != nil {
 			return err
@@ -191,8 +192,9 @@ func (q *tasks) redrive(ctx context.Context, tx sqlitefile.Tx, chosen []int64, n
 }
 
 // DeleteDead forgets dead letters.
-func (e *Engine) DeleteDead(ctx context.Context, name string, numbers []int64, limit int) (n int, err error) {
-	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
+func (e *Engine) DeleteDead(ctx context.Context, name string, numbers []int64, limit int) (int, error) {
+	n := 0
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		q, err := findQueue(ctx, tx, name)
 		if err != nil {
 			return err

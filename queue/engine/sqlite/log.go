@@ -33,11 +33,15 @@ func (e *Engine) Declare(ctx context.Context, c queue.TopicConfig) (id queue.Top
 	if err != nil || same {
 		return id, err
 	}
-	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
-		id, err = declare(ctx, tx, c)
+	var declared queue.TopicID
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) (err error) {
+		declared, err = declare(ctx, tx, c)
 		return err
 	})
-	return id, err
+	if err != nil {
+		return id, err // Declared may still be written to.
+	}
+	return declared, nil
 }
 
 func declare(ctx context.Context, tx sqlitefile.Tx, c queue.TopicConfig) (queue.TopicID, error) {

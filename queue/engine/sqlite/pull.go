@@ -31,32 +31,31 @@ func (c candidate) compare(d candidate) int {
 }
 
 // Pull leases tasks that are due.
-func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (pulled queue.Pulled, err error) {
+func (e *Engine) Pull(ctx context.Context, name string, p queue.PullRequest) (queue.Pulled, error) {
 	if err := p.Check(); err != nil {
-		return pulled, about(name, "pull", err)
+		return queue.Pulled{}, about(name, "pull", err)
 	}
 	p.Types = slices.Compact(slices.Sorted(slices.Values(p.Types)))
 	// To look costs others nothing, and to write does.
 	look := p
 	look.Max = 1
+	var pulled queue.Pulled
 	found := false
-	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
+	err := e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
 		chosen, aloneNext, _, err := e.choose(ctx, tx, name, look)
 		found, pulled.AloneNext = len(chosen) > 0, aloneNext
 		return err
 	})
-	if err != nil || !found {
-		return pulled, about(name, "pull", err)
+	if err == nil && found {
+		err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
+			chosen, aloneNext, now, err := e.choose(ctx, tx, name, p)
+			pulled.AloneNext = aloneNext
+			if err == nil && len(chosen) > 0 {
+				pulled.Tasks, err = leaseOut(ctx, tx, chosen, now, p)
+			}
+			return err
+		})
 	}
-	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
-		pulled = queue.Pulled{}
-		chosen, aloneNext, now, err := e.choose(ctx, tx, name, p)
-		pulled.AloneNext = aloneNext
-		if err == nil && len(chosen) > 0 {
-			pulled.Tasks, err = leaseOut(ctx, tx, chosen, now, p)
-		}
-		return err
-	})
 	if err != nil {
 		return queue.Pulled{}, about(name, "pull", err)
 	}

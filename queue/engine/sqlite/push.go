@@ -16,14 +16,16 @@ import (
 var insertTogether = [...]int{100, 10, 1}
 
 // Push adds tasks.
-func (e *Engine) Push(ctx context.Context, name string, all []queue.Task) (results []queue.PushResult, err error) {
+func (e *Engine) Push(ctx context.Context, name string, all []queue.Task) ([]queue.PushResult, error) {
 	checked, err := queue.CheckTasks(e.Caps(), all, e.cfg.Now())
-	if err == nil {
-		err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
-			results, err = e.push(ctx, tx, name, checked)
-			return err
-		})
+	if err != nil {
+		return nil, about(name, "push", err)
 	}
+	var results []queue.PushResult
+	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) (err error) {
+		results, err = e.push(ctx, tx, name, checked)
+		return err
+	})
 	if err != nil {
 		return nil, about(name, "push", err)
 	}
@@ -33,14 +35,15 @@ func (e *Engine) Push(ctx context.Context, name string, all []queue.Task) (resul
 
 // PushTx adds tasks in the caller's transaction. Where that has not read before, it
 // waits for other writers as long as the caller's connection does.
-func (e *Engine) PushTx(ctx context.Context, tx *sql.Tx, name string, all []queue.Task) (results []queue.PushResult, err error) {
+func (e *Engine) PushTx(ctx context.Context, tx *sql.Tx, name string, all []queue.Task) ([]queue.PushResult, error) {
 	if e.isClosed() {
 		return nil, queue.ErrClosed
 	}
 	checked, err := queue.CheckTasks(e.Caps(), all, e.cfg.Now())
-	if err == nil {
-		results, err = e.push(ctx, tx, name, checked)
+	if err != nil {
+		return nil, about(name, "push", err)
 	}
+	results, err := e.push(ctx, tx, name, checked)
 	if err != nil {
 		return nil, about(name, "push", err)
 	}

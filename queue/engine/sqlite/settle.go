@@ -1,46 +1,74 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"snip/internal/sqlitefile"
 	"snip/queue"
 )
 
 // Settle carries out verdicts.
-func (e *Engine) Settle(ctx context.Context, name string, verdicts []queue.Verdict) (results []error, err error) {
+func (e *Engine) Settle(ctx context.Context, name string, verdicts []queue.Verdict) ([]error, error) {
 	if err := queue.CheckVerdicts(verdicts); err != nil {
 		return nil, about(name, "settle", err)
 	}
-	var s settling
-	err = e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
-		s = settling{}
-		if s.tasks, err = findQueue(ctx, tx, name); err != nil {
+	verdicts = clone(verdicts)
+	results := make([]error, 0, len(verdicts))
+	grew := false // There is more to pull.
+	err := e.write(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
+		q, err := findQueue(ctx, tx, name)
+		if err != nil {
 			return err
 		}
-		if s.now, err = e.moment(); err != nil {
+		now, err := e.moment()
+		if err != nil {
 			return err
 		}
-		if results, err = s.sort(ctx, tx, verdicts); err != nil {
-			return err
+		for some := range slices.Chunk(verdicts, settleTogether) {
+			s := settling{tasks: &q, now: now}
+			part, err := s.sort(ctx, tx, some)
+			if err == nil {
+				err = s.carryOut(ctx, tx)
+			}
+			if err != nil {
+				return err
+			}
+			results, grew = append(results, part...), grew || s.grew
 		}
-		return s.carryOut(ctx, tx)
+		return nil
 	})
 	if err != nil {
 		return nil, about(name, "settle", err)
 	}
-	if s.grew {
+	if grew {
 		e.waker.ring(name)
 	}
 	return results, nil
 }
 
-// settling is one call of Settle, its verdicts sorted. Each task is in one list at most,
-// but that of extends, which is carried out first.
+// clone copies what the caller may change once the call has returned, which it does when
+// its context ends although the verdicts are being carried out.
+func clone(verdicts []queue.Verdict) []queue.Verdict {
+	verdicts = slices.Clone(verdicts)
+	for i := range verdicts {
+		v := &verdicts[i]
+		v.Progress, v.Result = bytes.Clone(v.Progress), bytes.Clone(v.Result)
+	}
+	return verdicts
+}
+
+// settleTogether is how many verdicts go into one statement, so that what they keep, of
+// which each may have 64 KiB, does not make it larger than SQLite takes.
+const settleTogether = 1000
+
+// settling is verdicts, sorted. Each task is in one list at most, but that of extends,
+// which is carried out first.
 type settling struct {
-	tasks
+	*tasks
 	now moment
 
 	extends  []queue.Verdict // One a task.
@@ -49,7 +77,7 @@ type settling struct {
 	buried   []queue.Verdict
 	done     []int64
 	kept     []queue.Verdict // Done, and remembered or kept.
-	grew     bool            // There is more to pull.
+	grew     bool
 }
 
 type lease struct {

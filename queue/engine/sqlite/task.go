@@ -97,11 +97,11 @@ func about(name, what string, err error) error {
 // QueueStats describes a queue.
 func (e *Engine) QueueStats(ctx context.Context, name string) (s queue.QueueStats, err error) {
 	err = e.read(ctx, func(ctx context.Context, tx sqlitefile.Tx) error {
-		now, err := e.moment()
+		q, err := findQueue(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		q, err := findQueue(ctx, tx, name)
+		now, err := e.moment()
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -387,5 +388,67 @@ func TestManyTypes(t *testing.T) {
 	}
 	if s, err := e.QueueStats(t.Context(), "mail"); err != nil || s.Ready != 50 || s.Leased != 200 {
 		t.Errorf("QueueStats() = %+v, %v, want 50 ready, 200 leased", s, err)
+	}
+}
+
+// TestAMountainOfVerdicts keeps more than one statement could carry.
+func TestAMountainOfVerdicts(t *testing.T) {
+	e := open(t, sqlite.Config{})
+	mustDeclareQueue(t, e, queue.QueueConfig{})
+	const n = 2500
+	mustPush(t, e, tasks(n)...)
+	all := pull(t, e, queue.PullRequest{Max: n, Lease: time.Hour})
+	progress := []byte(strings.Repeat("x", 4<<10))
+	mustSettle(t, e, queue.Verdict{Kind: queue.Extend, Delay: time.Hour, Progress: progress}, all...)
+	// Each verdict twice in one call: the second finds the lease ended.
+	results := settle(t, e, queue.Verdict{Kind: queue.Retry, Error: string(progress)}, append(all, all...)...)
+	for i, err := range results {
+		if (err == nil) != (i < n) {
+			t.Fatalf("result %d of %d = %v", i, len(results), err)
+		}
+	}
+	again := pull(t, e, queue.PullRequest{Max: n, Lease: time.Hour})
+	if len(again) != n {
+		t.Fatalf("pulled %d tasks, want %d", len(again), n)
+	}
+	for _, l := range again {
+		if l.Failed != 1 || string(l.Progress) != string(progress) {
+			t.Fatalf("%s: failed %d times, progress of %d bytes", l.ID, l.Failed, len(l.Progress))
+		}
+	}
+	mustSettle(t, e, queue.Verdict{Kind: queue.Done}, again...)
+}
+
+// TestContextsThatEnd while a call is carried out leave it to the race detector whether
+// the call still touches what its caller has again.
+func TestContextsThatEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	e := open(t, sqlite.Config{Path: path})
+	mustDeclareQueue(t, e, queue.QueueConfig{})
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			pushed, verdicts := make([]queue.Task, 20), []queue.Verdict{}
+			for i := range 50 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i*worker)*50*time.Microsecond)
+				for j := range pushed {
+					pushed[j] = task("")
+				}
+				// What becomes of each call depends on the moment at which its context ends.
+				_, _ = e.Push(ctx, "mail", pushed)
+				got, _ := e.Pull(ctx, "mail", queue.PullRequest{Types: []string{"send"}, Max: 20, Lease: time.Hour})
+				verdicts = verdicts[:0]
+				for _, l := range got.Tasks {
+					verdicts = append(verdicts, queue.Verdict{Lease: l.Lease, Kind: queue.Done})
+				}
+				_, _ = e.Settle(ctx, "mail", verdicts)
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if !value[bool](t, path, `
+		SELECT tasks = (SELECT COUNT(*) FROM queue_tasks) AND tasks = (SELECT COUNT(*) FROM queue_frames) FROM queue_queues`) {
+		t.Error("the tasks are not as many as are counted, or as there are messages")
 	}
 }
