@@ -76,10 +76,11 @@ func (s *statements) prepare(ctx context.Context) {
 func (s *statements) take() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken := s.wanted
-	if len(taken) > 0 {
-		s.wanted = map[string]bool{}
+	if len(s.wanted) == 0 {
+		return nil // This one stays in use.
 	}
+	taken := s.wanted
+	s.wanted = map[string]bool{}
 	return taken
 }
 
