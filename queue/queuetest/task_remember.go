@@ -9,7 +9,7 @@ import (
 var taskRememberCases = []TaskCase{
 	{
 		Name: "ADoneIDIsRemembered",
-		Rule: "The ID that a producer chose stays taken after its task was done, by default for longer than a test lasts; one that was made at random does not.",
+		Rule: "The ID that a producer chose stays taken for a while after its task was done; one that was made at random does not.",
 		run:  aDoneIDIsRemembered,
 	},
 	{
