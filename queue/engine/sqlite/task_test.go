@@ -320,7 +320,13 @@ func TestRowsAreRemoved(t *testing.T) {
 	config := queue.QueueConfig{MaxTasks: 400, Overflow: queue.DropOldest, KeepDone: time.Minute, KeepDead: time.Hour}
 	mustDeclareQueue(t, e, config)
 	for round := range 20 {
-		mustPush(t, e, tasks(300)...) // Named alike each time.
+		some := tasks(300)
+		for i := range some {
+			if i%2 == 0 { // The others are named alike each time.
+				some[i].ID += fmt.Sprint(" of round ", round)
+			}
+		}
+		mustPush(t, e, some...)
 		mustPush(t, e, tasks(100)[round])
 		all := mustPull(t, e)
 		mustSettle(t, e, queue.Verdict{Kind: queue.Bury, Reason: queue.ReasonFailed}, all[:10]...)
