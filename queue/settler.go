@@ -33,8 +33,10 @@ func newSettler(w *Worker, queue string, log *slog.Logger) *settler {
 
 // run returns once all that was given is settled, or given up, and verdicts is closed.
 func (s *settler) run() {
+	var batch []settling
 	for first := range s.verdicts {
-		batch := []settling{first}
+		clear(batch) // They hold what their tasks held.
+		batch = append(batch[:0], first)
 		for len(batch) < maxVerdicts {
 			select {
 			case next, ok := <-s.verdicts:
@@ -119,10 +121,22 @@ func (s *settler) report(b settling, err error, again bool) {
 		b.end.Outcome = OutcomeUnknown
 		s.log.Error("a verdict was refused", "type", b.end.Type, "id", b.run.task.ID, "error", err)
 	default:
-		b.end.Outcome = map[VerdictKind]Outcome{
-			Done: OutcomeDone, Retry: OutcomeRetried, Release: OutcomeReleased, Bury: OutcomeBuried,
-		}[b.verdict.Kind]
+		b.end.Outcome = b.verdict.outcome()
 	}
 	s.worker.cfg.Observer.taskEnded(b.end)
 	b.run.settled()
+}
+
+// outcome is what a verdict that was carried out made of its task.
+func (v Verdict) outcome() Outcome {
+	switch v.Kind {
+	case Done:
+		return OutcomeDone
+	case Retry:
+		return OutcomeRetried
+	case Release:
+		return OutcomeReleased
+	default:
+		return OutcomeBuried
+	}
 }
