@@ -96,13 +96,11 @@ type RunningTask struct {
 	Queue string
 	Leased
 
-	save func(ctx context.Context, progress []byte) error
+	run *taskRun
 
 	mu     sync.Mutex
 	result []byte
 }
-
-type runningKey struct{}
 
 // TaskFrom returns the task of a handler's context, nil for any other context.
 func TaskFrom(ctx context.Context) *RunningTask {
@@ -117,7 +115,7 @@ func (t *RunningTask) SaveProgress(ctx context.Context, progress []byte) error {
 	if progress == nil {
 		progress = []byte{}
 	}
-	return t.save(ctx, progress)
+	return t.run.saveProgress(ctx, progress)
 }
 
 // SetResult keeps up to 64 KiB with the task once it is done, for QueueConfig.KeepDone.

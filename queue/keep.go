@@ -126,13 +126,13 @@ func (r *taskRun) giveUp() {
 	if over {
 		return
 	}
-	cause := context.Cause(r.ctx)
+	cause := context.Cause(&r.ctx)
 	err := fmt.Errorf("the handler has not returned after %s: %w", time.Since(r.started).Round(time.Millisecond), cause)
 	c.log.Error("a handler does not return, its goroutine is lost", "type", r.task.Type, "id", r.task.ID, "error", err)
 	c.worker.cfg.Observer.taskStuck(c.queue.Name, r.task.Type, r.task.ID)
 	v := Verdict{Lease: r.task.Lease, Kind: Release}
 	if cause == ErrRunLimit {
-		v = r.handler.verdict(r.task, err)
+		v = r.handler.verdict(&r.task, err)
 	}
 	r.settle(v, err, lost)
 }

@@ -11,8 +11,8 @@ import (
 type taskRun struct {
 	puller  *puller
 	handler *handler
-	task    *RunningTask
-	ctx     context.Context
+	task    RunningTask
+	ctx     runContext
 	cancel  context.CancelCauseFunc
 	started time.Time
 	single  bool // It runs alone.
@@ -28,11 +28,11 @@ func (c *puller) start(life context.Context, t Leased, pulled time.Time) {
 	h := c.handlers[t.Type]
 	r := &taskRun{
 		puller: c, handler: h, started: time.Now(), until: pulled.Add(c.worker.cfg.Lease),
-		single: t.Lost >= c.aloneFrom, task: &RunningTask{Queue: c.queue.Name, Leased: t},
+		single: t.Lost >= c.aloneFrom,
 	}
-	r.task.save = r.saveProgress
-	ctx, cancel := context.WithCancelCause(context.WithValue(life, runningKey{}, r.task))
-	r.ctx, r.cancel = ctx, cancel
+	r.task.Queue, r.task.Leased, r.task.run = c.queue.Name, t, r
+	r.ctx = runContext{task: &r.task, deadline: r.started.Add(h.cfg.Limit)}
+	r.ctx.Context, r.cancel = context.WithCancelCause(life)
 	c.mu.Lock()
 	c.runs[r] = true
 	c.mu.Unlock()
@@ -42,23 +42,22 @@ func (c *puller) start(life context.Context, t Leased, pulled time.Time) {
 }
 
 func (r *taskRun) run() {
-	if v, early := r.handler.early(r.task); early {
+	if v, early := r.handler.early(&r.task); early {
 		r.finish(v, nil)
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, r.handler.cfg.Limit, ErrRunLimit)
-	stop := context.AfterFunc(ctx, func() { r.cancel(context.Cause(ctx)) })
-	err := recovered(func() error { return r.handler.run(ctx, r.task) })
-	stop()
-	if err != nil && ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)) {
-		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	limit := time.AfterFunc(r.handler.cfg.Limit, func() { r.cancel(ErrRunLimit) })
+	err := recovered(func() error { return r.handler.run(&r.ctx, &r.task) })
+	limit.Stop()
+	cause := context.Cause(&r.ctx)
+	if err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
 	}
-	cancel()
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, ErrStopping) || errors.Is(cause, ErrLeaseLost)) {
+	if err != nil && (errors.Is(cause, ErrStopping) || errors.Is(cause, ErrLeaseLost)) {
 		r.finish(Verdict{Lease: r.task.Lease, Kind: Release}, err)
 		return
 	}
-	r.finish(r.handler.verdict(r.task, err), err)
+	r.finish(r.handler.verdict(&r.task, err), err)
 }
 
 // finish gives the verdict, unless the run was given up.
@@ -81,7 +80,7 @@ func (r *taskRun) finish(v Verdict, err error) {
 
 // settle hands the verdict over and frees the slot.
 func (r *taskRun) settle(v Verdict, err error, lost bool) {
-	c, t := r.puller, r.task
+	c, t := r.puller, &r.task
 	end := TaskEnd{
 		Queue: t.Queue, Type: t.Type, Reason: v.Reason,
 		Waited: max(0, r.started.Sub(t.At)), Took: time.Since(r.started), Err: err,
@@ -129,4 +128,35 @@ func (r *taskRun) saveProgress(ctx context.Context, progress []byte) error {
 		return fmt.Errorf("save progress: %w", results[0])
 	}
 	return nil
+}
+
+// runContext is the context of a handler: one that ends with its cause, with the task
+// and the limit of the run in the same place. To put one context of the standard library
+// into the other costs more than many a handler.
+type runContext struct {
+	context.Context
+	task     *RunningTask
+	deadline time.Time // Kept by a timer, which gives ErrRunLimit as the cause.
+}
+
+type runningKey struct{}
+
+// Value knows the task; the rest is the worker's.
+func (c *runContext) Value(key any) any {
+	if key == (runningKey{}) {
+		return c.task
+	}
+	return c.Context.Value(key)
+}
+
+// Deadline is the limit of the run.
+func (c *runContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+// Err tells the limit of the run from other ends.
+func (c *runContext) Err() error {
+	err := c.Context.Err()
+	if err != nil && context.Cause(c.Context) == ErrRunLimit {
+		return context.DeadlineExceeded
+	}
+	return err
 }

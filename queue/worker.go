@@ -56,7 +56,8 @@ var (
 	// ErrStopping: the worker stops. What the handler does not finish is released.
 	ErrStopping = errors.New("the worker stops")
 
-	// ErrRunLimit: the handler ran for as long as HandlerConfig.Limit.
+	// ErrRunLimit: the handler ran for as long as HandlerConfig.Limit, which is the
+	// deadline of its context.
 	ErrRunLimit = errors.New("the limit of the run is over")
 )
 
