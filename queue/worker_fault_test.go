@@ -35,7 +35,7 @@ func (l *letters) all() []string {
 	return slices.Clone(l.seen)
 }
 
-var broken = errors.New("the line is cut")
+var errCut = errors.New("the line is cut")
 
 // nap waits on the fake clock.
 func nap(ctx context.Context, d time.Duration) error {
@@ -212,7 +212,7 @@ func TestStopTakesNothingNew(t *testing.T) {
 func TestEngineComesBack(t *testing.T) {
 	for name, fault := range map[string]func(context.Context, string) error{
 		"every call hangs": hangs(), "pulls hang": hangs("pull"), "verdicts hang": hangs("settle"), "declaring hangs": hangs("declare"),
-		"every call fails": func(context.Context, string) error { return broken },
+		"every call fails": func(context.Context, string) error { return errCut },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -336,15 +336,15 @@ func TestTasksThatKillTheirProcess(t *testing.T) {
 			w := d.worker(queue.WorkerConfig{Engine: far, Lease: 10 * time.Second, Concurrency: 20}, queue.HandlerConfig{}, func(ctx context.Context, letter string) error {
 				if strings.HasSuffix(letter, "7") && letter < "50" {
 					// A process that is killed says nothing any more.
-					far.setFault(func(context.Context, string) error { return broken })
+					far.setFault(func(context.Context, string) error { return errCut })
 					kill()
 				}
 				if nap(ctx, time.Second) != nil {
-					return broken
+					return errCut
 				}
 				select {
 				case <-killed:
-					return broken
+					return errCut
 				default:
 				}
 				mu.Lock()
