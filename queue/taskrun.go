@@ -36,9 +36,21 @@ func (c *puller) start(life context.Context, t Leased, pulled time.Time) {
 	c.mu.Lock()
 	c.runs[r] = true
 	c.mu.Unlock()
-	// Nobody waits for this goroutine itself: its puller waits for its entry in runs, and
-	// gives it up if the handler does not return.
-	go r.run()
+	select {
+	case c.idle <- r:
+	default:
+		// Nobody waits for this goroutine itself: its puller waits for its entry in runs,
+		// and gives it up if the handler does not return.
+		go c.runAll(r)
+	}
+}
+
+// runAll runs a task, and those that come when it has nothing to do: its stack has grown
+// as far as they need, which takes longer than many a handler.
+func (c *puller) runAll(r *taskRun) {
+	for ; r != nil; r = <-c.idle {
+		r.run()
+	}
 }
 
 func (r *taskRun) run() {

@@ -60,3 +60,37 @@ func TestHandlerContext(t *testing.T) {
 		})
 	}
 }
+
+// TestGoroutinesServeAgain: what has run a task runs the next, after a handler that did
+// not return, too, and all are gone with the worker.
+func TestGoroutinesServeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		const rounds = 20
+		var handled letters
+		release := make(chan struct{})
+		w := d.worker(queue.WorkerConfig{Concurrency: 3}, queue.HandlerConfig{Limit: time.Second, Attempts: 1}, func(_ context.Context, letter string) error {
+			handled.add(letter)
+			if letter == "stuck" {
+				<-release
+			}
+			return nil
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		d.push("stuck")
+		for range rounds {
+			d.push("a", "b", "c", "d")
+			synctest.Wait()
+		}
+		eventually(t, time.Minute, "all are handled", func() bool { return len(handled.all()) == 1+4*rounds })
+		close(release)
+		synctest.Wait()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err) // The bubble ends with its goroutines, or the test fails.
+		}
+	})
+}
