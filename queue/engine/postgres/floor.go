@@ -12,8 +12,8 @@ const (
 	// found by the next pull.
 	floorMargin = 200 * time.Millisecond
 
-	// A pull from the start passes each task that it leases twice. It is wasteful if it
-	// passes so many other entries of the index.
+	// A pull from the start passes each task that it leases twice. It is wasteful if what it
+	// passes beside is as much as so many entries of the index.
 	wastedEntries = 2000
 
 	// pullEffort is how many times as long as a wasteful pull took the pause is before the
@@ -67,7 +67,7 @@ func (f *floor) start(alone bool) *int64 {
 // pass is how a pull went.
 type pass struct {
 	tasks   int
-	entries int   // Of the index, that it passed.
+	entries int   // Of the index, that it passed, or as much.
 	reached int64 // Until when it leased all that was due, but for what was lost.
 	began   int64
 	took    time.Duration // On the server.

@@ -28,11 +28,12 @@ CREATE TABLE queue.tasks (
 	lost       int     NOT NULL DEFAULT 0,
 	released   int     NOT NULL DEFAULT 0,
 	token      bigint  NOT NULL DEFAULT 0, -- of its lease, odd if named; 0: there was none
-	visible_at bigint  NOT NULL,          -- when it may be pulled: delayed, leased or retried; of one that is done, when it is forgotten
+	visible_at bigint  NOT NULL,          -- when it may be pulled: delayed, leased or retried
 	pushed     bigint  NOT NULL,
 	deadline   bigint,
 	ended      bigint,                    -- when it was done; null: it is not
-	kept_until bigint,                    -- so long it is shown as done
+	kept_until bigint,                    -- so long it is shown as done,
+	forget_at  bigint,                    -- and so long its ID is taken
 	named      boolean NOT NULL,          -- its producer chose the ID
 	id         text    COLLATE "C" NOT NULL,
 	kind       text    COLLATE "C" NOT NULL, -- its type
@@ -48,7 +49,7 @@ CREATE TABLE queue.tasks (
 ALTER TABLE queue.tasks ALTER COLUMN frame SET STORAGE EXTERNAL;
 CREATE UNIQUE INDEX tasks_id ON queue.tasks (queue, id);
 CREATE INDEX tasks_due ON queue.tasks (queue, due, number) WHERE ended IS NULL;
-CREATE INDEX tasks_forget ON queue.tasks (visible_at) WHERE ended IS NOT NULL;
+CREATE INDEX tasks_forget ON queue.tasks (forget_at) WHERE forget_at IS NOT NULL;
 CREATE INDEX tasks_kept ON queue.tasks (queue, kept_until) WHERE kept_until IS NOT NULL;
 
 CREATE TABLE queue.dead (
@@ -126,7 +127,7 @@ BEGIN
 	dropped := 0;
 	IF in_named > 0 THEN
 		DELETE FROM queue.tasks t
-		WHERE t.queue = q.queue AND t.id = ANY (in_ids[:in_named]) AND t.ended IS NOT NULL AND t.visible_at <= began;
+		WHERE t.queue = q.queue AND t.id = ANY (in_ids[:in_named]) AND t.forget_at <= began;
 	END IF;
 
 	IF room < cardinality(in_places) THEN
@@ -175,13 +176,20 @@ BEGIN
 	END IF;
 END $$;
 
+-- passed is a measure of what this session did in the index by which tasks are found. The
+-- entries of dead rows count only until they are marked, the pages in which they stand
+-- always.
+CREATE FUNCTION queue.passed() RETURNS bigint LANGUAGE sql
+RETURN pg_stat_get_xact_tuples_returned('queue.tasks_due'::regclass) + 5 * pg_stat_get_xact_blocks_fetched('queue.tasks_due'::regclass);
+
 -- pull leases tasks, in the order of visible_at. Those that are not leased have it as due,
 -- and are looked for from a moment on. Those that were lost may be anywhere, and are only
 -- looked for from the start: where in_from is null.
 --
 -- The last row is none of the tasks, its number is null: it tells in pushed and at when
 -- the call began and ended, in lost whether it ended before a task that must come alone,
--- and in released how many entries of the index it passed.
+-- and in released how many entries of the index it passed, each page of it being as much
+-- as five.
 --
 -- A lease need not survive a power cut: its tasks come again. So nothing waits for the disk.
 CREATE FUNCTION queue.pull(
@@ -196,7 +204,7 @@ AS $$
 DECLARE
 	q      queue.queues := queue.find(in_queue);
 	began  bigint := queue.now();
-	passed bigint := pg_stat_get_xact_tuples_returned('queue.tasks_due'::regclass);
+	passed bigint := queue.passed();
 BEGIN
 	IF q.paused THEN
 		RETURN;
@@ -232,7 +240,7 @@ BEGIN
 	UNION ALL
 	SELECT NULL, NULL, queue.now(), began, NULL, NULL,
 		coalesce(bool_or(NOT c.mine) AND NOT bool_or(c.alone), false)::int,
-		(pg_stat_get_xact_tuples_returned('queue.tasks_due'::regclass) - passed)::int, NULL, NULL
+		(queue.passed() - passed)::int, NULL, NULL
 	FROM chosen c;
 END $$;
 
@@ -271,7 +279,7 @@ BEGIN
 			RETURN QUERY
 			UPDATE queue.tasks t SET
 				token = 0, ended = began,
-				visible_at = began + CASE WHEN t.named THEN greatest(q.keep_done, q.remember) ELSE q.keep_done END,
+				forget_at = began + CASE WHEN t.named THEN greatest(q.keep_done, q.remember) ELSE q.keep_done END,
 				kept_until = CASE WHEN q.keep_done > 0 THEN began + q.keep_done END,
 				result = CASE WHEN q.keep_done > 0 THEN v.result END,
 				progress = CASE WHEN q.keep_done > 0 THEN t.progress END,
@@ -422,8 +430,8 @@ DECLARE
 	dead  bigint;
 BEGIN
 	WITH old AS MATERIALIZED (
-		SELECT o.ctid AS place FROM queue.tasks o WHERE o.ended IS NOT NULL AND o.visible_at <= began
-		ORDER BY o.visible_at LIMIT in_limit FOR UPDATE SKIP LOCKED
+		SELECT o.ctid AS place FROM queue.tasks o WHERE o.forget_at <= began
+		ORDER BY o.forget_at LIMIT in_limit FOR UPDATE SKIP LOCKED
 	)
 	DELETE FROM queue.tasks t USING old WHERE t.ctid = old.place;
 	GET DIAGNOSTICS tasks = ROW_COUNT;
