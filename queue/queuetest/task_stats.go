@@ -25,8 +25,9 @@ func statsDescribeTheQueue(s *taskSuite) {
 			s.Errorf("%s = %s, want from %s to %s", what, got, from, to)
 		}
 	}
-	s.push(delayed("hour", long), delayed("first", 20*time.Millisecond))
+	s.push(delayed("hour", long))
 	s.wantOldest(time.Time{}, false)
+	s.push(delayed("first", 20*time.Millisecond))
 	s.ready(1)
 	first := s.stats().OldestReady
 	tick()
