@@ -45,14 +45,16 @@ func aLeasedTaskIsHidden(s *taskSuite) {
 	s.push(jobs("a b")...)
 	start := time.Now()
 	first := s.wantLeases("a", 1, lease)
-	s.wantPull("b")
-	back := s.pullSoon(long)
-	if early := lease - time.Since(start); early > grace {
-		s.Errorf("a lease of %s ended %s early", lease, early)
-	}
-	if leasedNames(back) != "a" || back[0].Lease == first[0].Lease {
-		s.Errorf("first %q under %v, then %q under %v, want the same under another lease",
-			"a", first[0].Lease, leasedNames(back), back[0].Lease)
+	came := s.come(2, func(l queue.Leased) {
+		if early := lease - time.Since(start); l.ID == "a" && early > grace {
+			s.Errorf("a lease of %s ended %s early", lease, early)
+		}
+		if l.Lease == first[0].Lease {
+			s.Errorf("task %q came again under lease %v", l.ID, l.Lease)
+		}
+	})
+	if came != "b a" {
+		s.Errorf("Pull() = %q, want %q", came, "b a")
 	}
 }
 
@@ -136,21 +138,22 @@ func extendPutsTheEndOff(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
 	const lease = 200 * time.Millisecond
 	s.push(jobs("extended shortened ends")...)
-	start := time.Now()
 	got := s.wantLeases("extended shortened", 2, lease)
-	s.settle(queue.Verdict{Lease: got[0].Lease, Kind: queue.Extend, Delay: long})
-	held := s.pullOne("ends")
 	s.settle(
+		queue.Verdict{Lease: got[0].Lease, Kind: queue.Extend, Delay: long},
 		queue.Verdict{Lease: got[1].Lease, Kind: queue.Extend, Delay: long},
-		queue.Verdict{Lease: held.Lease, Kind: queue.Extend, Delay: 2 * lease},
 	)
+	held := s.wantLeases("ends", 1, lease)
 	s.settle(queue.Verdict{Lease: got[1].Lease, Kind: queue.Extend, Delay: time.Millisecond})
-	if back := s.pullSoon(long); leasedNames(back) != "shortened" {
-		s.Errorf("Pull() = %q, want %q", leasedNames(back), "shortened")
-	}
-	back := s.pullSoon(long)
-	if early := 2*lease - time.Since(start); leasedNames(back) != "ends" || early > grace {
-		s.Errorf("Pull() = %q, %s before its lease ends, want %q", leasedNames(back), early, "ends")
+	start := time.Now()
+	s.settle(queue.Verdict{Lease: held[0].Lease, Kind: queue.Extend, Delay: 2 * lease})
+	came := s.come(2, func(l queue.Leased) {
+		if early := 2*lease - time.Since(start); l.ID == "ends" && early > grace {
+			s.Errorf("a lease that was extended ended %s early", early)
+		}
+	})
+	if came != "shortened ends" {
+		s.Errorf("Pull() = %q, want %q", came, "shortened ends")
 	}
 	s.wantCounts(counts{leased: 3})
 	s.done(got[0])

@@ -95,7 +95,7 @@ func onlyTypesThatAreKnown(s *taskSuite) {
 
 func anExpiredTaskSaysSo(s *taskSuite) {
 	s.declare(queue.QueueConfig{})
-	const soon = 500 * time.Millisecond
+	const soon = time.Second
 	short, far := job("short"), job("far")
 	short.Deadline, far.Deadline = time.Now().Add(soon), time.Now().Add(long)
 	s.push(short, far, job("none"), delayed("later", soon+50*time.Millisecond))

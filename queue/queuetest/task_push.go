@@ -132,19 +132,16 @@ func aDelayedTaskIsNeverEarly(s *taskSuite) {
 	at := job("at")
 	at.At = start.Add(delay)
 	s.push(at, delayed("delay", delay), delayed("hour", long))
-	for seen := 0; seen < 2; {
-		for _, l := range s.pullSoon(long) {
-			if early := delay - time.Since(start); early > grace {
-				s.Errorf("task %q came %s early", l.ID, early)
-			}
-			if l.ID == "hour" || l.Lost != 0 {
-				s.Errorf("task %q came, lost %d times", l.ID, l.Lost)
-			}
-			if l.Delay != 0 || l.At.Before(start.Add(delay-grace)) || l.At.After(time.Now()) {
-				s.Errorf("task %q came with delay %s, due at %s, want no delay and when it was due", l.ID, l.Delay, l.At)
-			}
-			seen++
+	came := s.come(2, func(l queue.Leased) {
+		if early := delay - time.Since(start); early > grace {
+			s.Errorf("task %q came %s early", l.ID, early)
 		}
+		if l.Lost != 0 || l.Delay != 0 || l.At.Before(start.Add(delay-grace)) || l.At.After(time.Now()) {
+			s.Errorf("task %q came with delay %s, due at %s, lost %d times, want none, and when it was due", l.ID, l.Delay, l.At, l.Lost)
+		}
+	})
+	if came != "at delay" {
+		s.Errorf("Pull() = %q, want %q", came, "at delay")
 	}
 	s.wantCounts(counts{delayed: 1, leased: 2})
 }

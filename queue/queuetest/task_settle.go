@@ -78,15 +78,16 @@ func retryIsDueAgainLater(s *taskSuite) {
 		queue.Verdict{Lease: got[1].Lease, Kind: queue.Retry, Delay: delay},
 		queue.Verdict{Lease: got[2].Lease, Kind: queue.Retry},
 	)
-	for _, want := range []string{"now", "soon"} {
-		for _, l := range s.pullSoon(long) {
-			if early := delay - time.Since(start); l.ID == "soon" && early > grace {
-				s.Errorf("task %q came %s early", l.ID, early)
-			}
-			if l.ID != want || l.Failed != 1 || l.Lost != 0 {
-				s.Errorf("task %q, failed %d times, lost %d times, came for %q", l.ID, l.Failed, l.Lost, want)
-			}
+	came := s.come(2, func(l queue.Leased) {
+		if early := delay - time.Since(start); l.ID == "soon" && early > grace {
+			s.Errorf("task %q came %s early", l.ID, early)
 		}
+		if l.Failed != 1 || l.Lost != 0 {
+			s.Errorf("task %q: failed %d, lost %d times, want 1 and 0", l.ID, l.Failed, l.Lost)
+		}
+	})
+	if came != "now soon" {
+		s.Errorf("Pull() = %q, want %q", came, "now soon")
 	}
 	s.wantCounts(counts{delayed: 1, leased: 2})
 }

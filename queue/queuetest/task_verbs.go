@@ -159,6 +159,21 @@ func (s *taskSuite) pullSoon(lease time.Duration) (got []queue.Leased) {
 	return got
 }
 
+// come leases tasks as they become due, until so many have come, and shows each one at
+// once. It returns their IDs.
+func (s *taskSuite) come(n int, show func(queue.Leased)) string {
+	s.Helper()
+	var all []queue.Leased
+	for len(all) < n {
+		got := s.pullSoon(long)
+		for _, l := range got {
+			show(l)
+		}
+		all = append(all, got...)
+	}
+	return leasedNames(all)
+}
+
 // ready waits until so many tasks are ready, with time the only one who does something.
 func (s *taskSuite) ready(n int64) {
 	s.Helper()
