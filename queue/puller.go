@@ -22,7 +22,7 @@ type puller struct {
 	log       *slog.Logger
 	settler   *settler
 	freed     chan struct{} // Told when a run has ended.
-	idle      chan *taskRun // Goroutines that have run a task wait here for the next. Closed at the end.
+	next      chan *taskRun // Tasks on their way to a goroutine.
 
 	mu    sync.Mutex
 	runs  map[*taskRun]bool
@@ -41,7 +41,7 @@ const (
 func newPuller(w *Worker, q QueueConfig, handlers map[string]*handler) *puller {
 	c := &puller{
 		worker: w, queue: q, handlers: handlers, types: slices.Sorted(maps.Keys(handlers)),
-		log: w.log.With("queue", q.Name), freed: make(chan struct{}, 1), idle: make(chan *taskRun), runs: map[*taskRun]bool{},
+		log: w.log.With("queue", q.Name), freed: make(chan struct{}, 1), next: make(chan *taskRun, w.cfg.Concurrency), runs: map[*taskRun]bool{},
 	}
 	for _, h := range handlers {
 		if c.aloneFrom == 0 || h.cfg.MaxLost-1 < c.aloneFrom {
@@ -70,7 +70,6 @@ func (c *puller) work(ctx context.Context) error {
 	close(c.settler.stopping)
 	c.awaitRuns(math.MaxInt64) // Each has its verdict, and the settler has a limit.
 	close(c.settler.verdicts)
-	close(c.idle)
 	stopKeeping()
 	wg.Wait()
 	c.mu.Lock()

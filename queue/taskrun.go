@@ -36,20 +36,23 @@ func (c *puller) start(life context.Context, t Leased, pulled time.Time) {
 	c.mu.Lock()
 	c.runs[r] = true
 	c.mu.Unlock()
-	select {
-	case c.idle <- r:
-	default:
-		// Nobody waits for this goroutine itself: its puller waits for its entry in runs,
-		// and gives it up if the handler does not return.
-		go c.runAll(r)
-	}
+	c.next <- r // There is room for as many as there are slots.
+	// Nobody waits for this goroutine itself: its puller waits for the entry in runs, and
+	// gives it up if the handler does not return.
+	go c.runNext()
 }
 
-// runAll runs a task, and those that come when it has nothing to do: its stack has grown
-// as far as they need, which takes longer than many a handler.
-func (c *puller) runAll(r *taskRun) {
-	for ; r != nil; r = <-c.idle {
-		r.run()
+// runNext runs tasks until none waits to be run. There is a goroutine for each of them,
+// but where handlers are done at once the first ones run them all: each would have to
+// grow its stack, which takes longer.
+func (c *puller) runNext() {
+	for {
+		select {
+		case r := <-c.next:
+			r.run()
+		default:
+			return
+		}
 	}
 }
 

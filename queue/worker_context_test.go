@@ -61,17 +61,17 @@ func TestHandlerContext(t *testing.T) {
 	}
 }
 
-// TestGoroutinesServeAgain: what has run a task runs the next, after a handler that did
-// not return, too, and all are gone with the worker.
-func TestGoroutinesServeAgain(t *testing.T) {
+// TestTaskWaitsForNoOther: goroutines run more than one task where they can, but none
+// keeps a task that others have a slot for.
+func TestTaskWaitsForNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t)
-		const rounds = 20
+		const slots, rounds = 4, 20
 		var handled letters
 		release := make(chan struct{})
-		w := d.worker(queue.WorkerConfig{Concurrency: 3}, queue.HandlerConfig{Limit: time.Second, Attempts: 1}, func(_ context.Context, letter string) error {
+		w := d.worker(queue.WorkerConfig{Concurrency: slots}, queue.HandlerConfig{}, func(_ context.Context, letter string) error {
 			handled.add(letter)
-			if letter == "stuck" {
+			if letter == "slow" {
 				<-release
 			}
 			return nil
@@ -80,17 +80,24 @@ func TestGoroutinesServeAgain(t *testing.T) {
 		defer stop()
 		ended := make(chan error, 1)
 		go func() { ended <- w.Run(ctx) }()
-		d.push("stuck")
-		for range rounds {
-			d.push("a", "b", "c", "d")
+		want := 0
+		for slow := range slots {
+			for range rounds {
+				d.push("a", "b", "c", "d")
+				want += 4
+			}
+			d.push("slow")
+			want++
 			synctest.Wait()
+			eventually(t, 10*time.Second, "all are handled", func() bool { return len(handled.all()) == want })
+			if stats := d.stats(); stats.Leased != int64(slow+1) {
+				t.Errorf("%d tasks are leased, want %d", stats.Leased, slow+1)
+			}
 		}
-		eventually(t, time.Minute, "all are handled", func() bool { return len(handled.all()) == 1+4*rounds })
 		close(release)
-		synctest.Wait()
 		stop()
 		if err := <-ended; err != nil {
-			t.Error(err) // The bubble ends with its goroutines, or the test fails.
+			t.Error(err)
 		}
 	})
 }
