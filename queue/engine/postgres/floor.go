@@ -14,7 +14,7 @@ const (
 
 	// A pull from the start passes each task that it leases twice. It is wasteful if what it
 	// passes beside is as much as so many entries of the index.
-	wastedEntries = 2000
+	wastedEntries = 300
 
 	// pullEffort is how many times as long as a wasteful pull took the pause is before the
 	// next.

@@ -96,7 +96,11 @@ func (e *Engine) makeTables(ctx context.Context, tx pgx.Tx, version int) error {
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, e.statement("UPDATE queue.version SET version = $1"), e.mode, len(steps))
+	note := "UPDATE queue.version SET version = %d"
+	if version == 0 {
+		note = "CREATE TABLE queue.version AS SELECT %d AS version"
+	}
+	_, err := tx.Exec(ctx, e.statement(fmt.Sprintf(note, len(steps))))
 	return err
 }
 
@@ -105,12 +109,10 @@ func (e *Engine) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1::text) IS NOT NULL", e.mode, e.schema).Scan(&there); err != nil {
 		return err
 	}
-	if !there {
-		// IF NOT EXISTS would ask for the right to make it even if it is there.
-		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+e.schema); err != nil {
-			return err
-		}
+	if there {
+		return nil
 	}
-	_, err := tx.Exec(ctx, e.statement("CREATE TABLE queue.version AS SELECT 0 AS version"))
+	// IF NOT EXISTS would ask for the right to make it even if it is there.
+	_, err := tx.Exec(ctx, "CREATE SCHEMA "+e.schema)
 	return err
 }

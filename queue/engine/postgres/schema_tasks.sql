@@ -1,5 +1,9 @@
 -- Task queues: tables and functions that schema version 2 adds. Times are microseconds
 -- since 1970, by the server's clock.
+--
+-- Functions keep their plans, since planning takes longer than pulling a task. Each
+-- statement has one index that fits, whatever was in the tables when it was planned: that
+-- is why IDs come before queues in theirs.
 
 CREATE TABLE queue.queues (
 	queue        int     GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- names the queue in the tables below
@@ -47,7 +51,7 @@ CREATE TABLE queue.tasks (
 	toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_cost_delay = 0
 );
 ALTER TABLE queue.tasks ALTER COLUMN frame SET STORAGE EXTERNAL;
-CREATE UNIQUE INDEX tasks_id ON queue.tasks (queue, id);
+CREATE UNIQUE INDEX tasks_id ON queue.tasks (id, queue);
 CREATE INDEX tasks_due ON queue.tasks (queue, due, number) WHERE ended IS NULL;
 CREATE INDEX tasks_forget ON queue.tasks (forget_at) WHERE forget_at IS NOT NULL;
 CREATE INDEX tasks_kept ON queue.tasks (queue, kept_until) WHERE kept_until IS NOT NULL;
@@ -72,7 +76,7 @@ CREATE TABLE queue.dead (
 	PRIMARY KEY (queue, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_scale_factor = 0.02);
 ALTER TABLE queue.dead ALTER COLUMN frame SET STORAGE EXTERNAL;
-CREATE INDEX dead_id ON queue.dead (queue, id);
+CREATE INDEX dead_id ON queue.dead (id, queue);
 
 -- A call that makes tasks or dead letters numbers them from the next multiple of 16384,
 -- which is more than it makes: in their order, without a turn of the sequence for each.
@@ -113,6 +117,7 @@ CREATE FUNCTION queue.push(
 	OUT is_full boolean, OUT skipped int[], OUT dropped int
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
 	q       queue.queues := queue.find(in_queue);
@@ -130,6 +135,10 @@ BEGIN
 		WHERE t.queue = q.queue AND t.id = ANY (in_ids[:in_named]) AND t.forget_at <= began;
 	END IF;
 
+	IF room < 0 AND q.overflow = 'drop oldest' THEN
+		-- The bound was lowered, or the caller's count is too high: then it must not drop more.
+		SELECT q.max_tasks - c.n INTO room FROM queue.count(in_queue, false) c;
+	END IF;
 	IF room < cardinality(in_places) THEN
 		SELECT count(DISTINCT x.id) INTO fresh FROM unnest(in_ids) AS x (id)
 		WHERE NOT EXISTS (SELECT FROM queue.tasks t WHERE t.queue = q.queue AND t.id = x.id);
@@ -143,10 +152,11 @@ BEGIN
 				dropped := cardinality(victims);
 			END IF;
 			IF dropped < fresh - room THEN
+				-- Others may be at them, or have replaced all of them since this call looked at the clock.
 				IF q.overflow = 'drop oldest' AND fresh - room <= (
 					SELECT count(*) FROM (
-						SELECT FROM queue.tasks t
-						WHERE t.queue = q.queue AND t.ended IS NULL AND t.due <= began AND t.visible_at <= began LIMIT fresh - room
+						SELECT FROM queue.tasks t WHERE t.queue = q.queue AND t.ended IS NULL
+							AND t.due <= (SELECT queue.now()) AND t.visible_at <= (SELECT queue.now()) LIMIT fresh - room
 					) x
 				) THEN
 					RAISE serialization_failure USING MESSAGE = 'others are at what there is to drop';
@@ -165,7 +175,7 @@ BEGIN
 		began, x.deadline, x.n <= in_named, x.id, x.kind, x.frame
 	FROM unnest(in_places, in_ids, in_kinds, in_dues, in_delays, in_deadlines, in_frames)
 		WITH ORDINALITY AS x (place, id, kind, due, delay, deadline, frame, n)
-	ON CONFLICT (queue, id) DO NOTHING;
+	ON CONFLICT (id, queue) DO NOTHING;
 	GET DIAGNOSTICS fresh = ROW_COUNT;
 	IF fresh < cardinality(in_places) THEN
 		SELECT array_agg(x.place) INTO skipped FROM unnest(in_places) AS x (place)
@@ -199,6 +209,7 @@ CREATE FUNCTION queue.pull(
 	failed int, lost int, released int, progress bytea, frame bytea
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -253,6 +264,7 @@ CREATE FUNCTION queue.settle(
 	in_reasons text[], in_errors text[], in_results bytea[], in_progress bytea[], in_dead bigint
 ) RETURNS SETOF int LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
 	q       queue.queues := queue.find(in_queue);
@@ -345,7 +357,7 @@ END $$;
 
 -- count counts tasks, or dead letters, a little further than their bound.
 CREATE FUNCTION queue.count(in_queue text, in_dead boolean, OUT bound bigint, OUT n bigint) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
 	q queue.queues := queue.find(in_queue);
@@ -361,7 +373,7 @@ END $$;
 
 -- ready returns the queues in which something was due since a moment, and is.
 CREATE FUNCTION queue.ready(in_queues text[], in_since bigint) RETURNS TABLE (name text, is_ready boolean, looked_at bigint) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -378,6 +390,7 @@ END $$;
 -- whose ID is there again.
 CREATE FUNCTION queue.redrive(in_queue text, in_numbers bigint[], in_limit int, in_there bigint) RETURNS int LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
 	q      queue.queues := queue.find(in_queue);
@@ -411,7 +424,7 @@ BEGIN
 		SELECT n.next, d.queue, began, began, d.pushed, d.deadline, d.named, d.id, d.kind, d.frame
 		FROM numbered n JOIN queue.dead d ON d.queue = q.queue AND d.number = n.number
 		ORDER BY d.id
-		ON CONFLICT (queue, id) DO NOTHING
+		ON CONFLICT (id, queue) DO NOTHING
 		RETURNING number
 	)
 	DELETE FROM queue.dead d USING put p JOIN numbered n ON n.next = p.number WHERE d.queue = q.queue AND d.number = n.number;
@@ -423,6 +436,7 @@ END $$;
 -- how many they were.
 CREATE FUNCTION queue.forget(in_limit int) RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
 	began bigint := queue.now();

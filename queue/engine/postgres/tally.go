@@ -20,7 +20,7 @@ const (
 
 	// countWait is how long a count waits for calls that fill meanwhile. What such a call
 	// adds may then be counted twice.
-	countWait = 100 * time.Millisecond
+	countWait = 500 * time.Millisecond
 )
 
 // tallies are the counts of what is in each queue.
