@@ -3,7 +3,11 @@
 --
 -- Functions keep their plans, since planning takes longer than pulling a task. Each
 -- statement has one index that fits, whatever was in the tables when it was planned: that
--- is why IDs come before queues in theirs.
+-- is why IDs come before queues in theirs. Nor are they compiled, which the server would
+-- do for each call where tables are large.
+ALTER FUNCTION queue.append SET jit = off;
+ALTER FUNCTION queue.read SET jit = off;
+ALTER FUNCTION queue.trim SET jit = off;
 
 CREATE TABLE queue.queues (
 	queue        int     GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- names the queue in the tables below
@@ -117,7 +121,7 @@ CREATE FUNCTION queue.push(
 	OUT is_full boolean, OUT skipped int[], OUT dropped int
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
 	q       queue.queues := queue.find(in_queue);
@@ -209,7 +213,7 @@ CREATE FUNCTION queue.pull(
 	failed int, lost int, released int, progress bytea, frame bytea
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -264,7 +268,7 @@ CREATE FUNCTION queue.settle(
 	in_reasons text[], in_errors text[], in_results bytea[], in_progress bytea[], in_dead bigint
 ) RETURNS SETOF int LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
 	q       queue.queues := queue.find(in_queue);
@@ -357,7 +361,7 @@ END $$;
 
 -- count counts tasks, or dead letters, a little further than their bound.
 CREATE FUNCTION queue.count(in_queue text, in_dead boolean, OUT bound bigint, OUT n bigint) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
 	q queue.queues := queue.find(in_queue);
@@ -373,7 +377,7 @@ END $$;
 
 -- ready returns the queues in which something was due since a moment, and is.
 CREATE FUNCTION queue.ready(in_queues text[], in_since bigint) RETURNS TABLE (name text, is_ready boolean, looked_at bigint) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -390,7 +394,7 @@ END $$;
 -- whose ID is there again.
 CREATE FUNCTION queue.redrive(in_queue text, in_numbers bigint[], in_limit int, in_there bigint) RETURNS int LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
 	q      queue.queues := queue.find(in_queue);
@@ -436,7 +440,7 @@ END $$;
 -- how many they were.
 CREATE FUNCTION queue.forget(in_limit int) RETURNS bigint LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
+SET plan_cache_mode = force_generic_plan SET jit = off
 AS $$
 DECLARE
 	began bigint := queue.now();
