@@ -3,13 +3,14 @@
 //
 // Mapping: a batch is a row, its messages framed. What a partition has grown to is
 // read from its last row; a segment's next number, too. A task is a row.
-// Delivery: as the contracts say. What Append took is synced to the server's disk,
-// whatever synchronous_commit says. An append is one statement, so a client that
-// stalls or is cut off holds no lock.
+// Delivery: as the contracts say. What Append, Push and Settle took is synced to the
+// server's disk, whatever synchronous_commit says; a lease is not, so after a power cut
+// its task comes again. Each is one statement, so a client that stalls or is cut off
+// holds no lock. Only an ID that was pushed in a transaction of the caller's is neither
+// taken nor free until that ends: others that push it wait.
 // Ordering: an append locks its partition until it is committed, so that positions
 // grow in commit order. Transactions of others hold nothing up and are not waited for.
-// Pulls pass over what others are at, and give tasks by when they were due first: one
-// that was lost has its place before those that came later.
+// Pulls pass over the tasks that another call is at.
 // Limits: 16 MiB a batch, and a task. The bound of a topic counts framed bytes;
 // partitions that are appended to at the same moment may pass it by a batch each. Tasks
 // are counted now and then, so others may push past a queue's bound for a second.
