@@ -12,7 +12,8 @@ var (
 	// Nothing is emulated in its place.
 	ErrUnsupported = errors.New("not supported by this engine")
 
-	// ErrNotFound: the topic was never declared, or the partition is outside its range.
+	// ErrNotFound: the topic or queue was never declared, the partition is outside its
+	// range, or the task is not there.
 	ErrNotFound = errors.New("not found")
 
 	// ErrFull: the bound is reached and the overflow policy is reject. It is found

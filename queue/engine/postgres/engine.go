@@ -180,7 +180,7 @@ func (e *Engine) Caps() queue.Caps {
 		MaxBatchBytes:  maxBatchBytes,
 		Tasks:          true,
 		MaxTaskBytes:   maxTaskBytes,
-		TasksOvershoot: "what other processes push within a second, or within twenty times as long as the server takes to count the queue",
+		TasksOvershoot: "what other processes push within a second, or within twenty times as long as the server takes to count the queue, and what was pushed in transactions that are open",
 		SQL:            true,
 	}
 }
