@@ -51,7 +51,7 @@ CREATE TABLE queue.tasks (
 	frame      bytea   NOT NULL           -- queue.AppendFrames of its message
 ) WITH (
 	fillfactor = 50,
-	autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0,
+	autovacuum_vacuum_scale_factor = 0.2, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0,
 	toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_cost_delay = 0
 );
 ALTER TABLE queue.tasks ALTER COLUMN frame SET STORAGE EXTERNAL;

@@ -18,6 +18,9 @@ import (
 // TestTasks runs the suite of task queues over each way in which a server is reached.
 func TestTasks(t *testing.T) {
 	t.Run("direct", func(t *testing.T) { queuetest.RunTasks(t, newTaskStores(postgrestest.Start(t))) })
+	if testing.Short() {
+		return // The one way will do where time is short.
+	}
 	t.Run("simple protocol", func(t *testing.T) {
 		queuetest.RunTasks(t, newTaskStores(postgrestest.Start(t)+"&default_query_exec_mode=simple_protocol"))
 	})
