@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -131,7 +132,7 @@ func (r *taskRun) giveUp() {
 	c.log.Error("a handler does not return, its goroutine is lost", "type", r.task.Type, "id", r.task.ID, "error", err)
 	c.worker.cfg.Observer.taskStuck(c.queue.Name, r.task.Type, r.task.ID)
 	v := Verdict{Lease: r.task.Lease, Kind: Release}
-	if cause == ErrRunLimit {
+	if errors.Is(cause, ErrRunLimit) {
 		v = r.handler.verdict(&r.task, err)
 	}
 	r.settle(v, err, lost)

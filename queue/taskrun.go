@@ -170,7 +170,7 @@ func (c *runContext) Deadline() (time.Time, bool) { return c.deadline, true }
 // Err tells the limit of the run from other ends.
 func (c *runContext) Err() error {
 	err := c.Context.Err()
-	if err != nil && context.Cause(c.Context) == ErrRunLimit {
+	if err != nil && errors.Is(context.Cause(c.Context), ErrRunLimit) {
 		return context.DeadlineExceeded
 	}
 	return err

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,7 @@ func TestHandlerContext(t *testing.T) {
 				if got.left != 3*time.Second || got.id == "" || !got.childEnded {
 					t.Errorf("the handler saw %+v", got)
 				}
-				if got.err != test.err || got.cause != test.cause {
+				if !errors.Is(got.err, test.err) || !errors.Is(got.cause, test.cause) {
 					t.Errorf("its context ended with %v for %v, want %v for %v", got.err, got.cause, test.err, test.cause)
 				}
 			})
