@@ -17,9 +17,7 @@ import (
 // ID that is remembered for a while, with nothing to clear up after it but the engine and
 // the server's own autovacuum.
 func TestSpaceOfTasksIsUsedAgain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long: left out with -short")
-	}
+	notShort(t)
 	tasks, rounds := 30_000, 5
 	if os.Getenv("SNIP_TORTURE") != "" {
 		tasks, rounds = 1_000_000, 10

@@ -18,15 +18,22 @@ import (
 // TestTasks runs the suite of task queues over each way in which a server is reached.
 func TestTasks(t *testing.T) {
 	t.Run("direct", func(t *testing.T) { queuetest.RunTasks(t, newTaskStores(postgrestest.Start(t))) })
-	if testing.Short() {
-		return // The one way will do where time is short.
-	}
 	t.Run("simple protocol", func(t *testing.T) {
+		notShort(t)
 		queuetest.RunTasks(t, newTaskStores(postgrestest.Start(t)+"&default_query_exec_mode=simple_protocol"))
 	})
 	t.Run("pgbouncer", func(t *testing.T) {
+		notShort(t)
 		queuetest.RunTasks(t, newTaskStores(postgrestest.Pool(t, postgrestest.Start(t))))
 	})
+}
+
+// notShort marks what go test -short leaves out.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long: left out with -short")
+	}
 }
 
 func TestTaskModel(t *testing.T) {
