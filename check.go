@@ -7,9 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTitle is the most characters a title may have.
-const MaxTitle = 500
-
 // Check returns an *Error that names the first field by which no link can be made.
 func (n NewLink) Check(now time.Time, r Rules) error {
 	if err := r.CheckTarget(n.Target); err != nil {

@@ -23,7 +23,7 @@ func (c Class) String() string {
 
 // Click is one answered redirect as topic "clicks" carries it: it holds nothing
 // that tells who the visitor was. Texts are "unknown" where nothing could be told,
-// Referrer and Campaign empty where there was none.
+// Referrer, Campaign, Alias and Arm empty where there was none.
 type Click struct {
 	Link  int64
 	At    time.Time // To the microsecond.
@@ -42,6 +42,8 @@ type Click struct {
 	Country  string
 	Region   string
 	Campaign string
+	Alias    string // The code that was followed, if it was an alias. Empty: the link's own.
+	Arm      string // The rule and arm that decided: "rule", or "rule/arm". Empty: none.
 }
 
 // Day returns the UTC day of a moment, in days since 1970.

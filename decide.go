@@ -1,6 +1,7 @@
 package snip
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -10,10 +11,11 @@ import (
 type Outcome string
 
 const (
-	OutcomeRedirect    Outcome = "redirect"
+	OutcomeRedirect    Outcome = "redirect"    // Sent where the link leads, or to its fallback.
 	OutcomePreview     Outcome = "preview"     // Shown where the link leads, not sent there.
-	OutcomeNotFound    Outcome = "not_found"   // No link has this code.
-	OutcomeGone        Outcome = "gone"        // The link has expired.
+	OutcomeNotFound    Outcome = "not_found"   // No link has this code, or not yet.
+	OutcomeGone        Outcome = "gone"        // The link has expired or is used up.
+	OutcomePassword    Outcome = "password"    // Asked for a password.
 	OutcomeOptions     Outcome = "options"     // Asked which methods there are.
 	OutcomeMethod      Outcome = "method"      // Asked with a method there is not.
 	OutcomeUnavailable Outcome = "unavailable" // The link could not be looked up. Decide never says so.
@@ -22,16 +24,45 @@ const (
 // Visit is what Decide needs to know of a request.
 type Visit struct {
 	Method  string
-	Preview bool // The code was followed by a +.
+	Preview bool   // The code was followed by a +.
+	Rest    string // What follows the code in the path, encoded as it came, with its slash. A slash alone is nothing.
+	Query   string // Encoded as it came, without the question mark.
+
+	// Visitor is looked at only where Route.Special has rules or a click limit.
+	Visitor Visitor
+
+	Unlocked bool // The visitor gave the link's password.
+	UsedUp   bool // The link's click limit is used up.
+}
+
+// Visitor is who comes, as far as rules and limits ask.
+type Visitor struct {
+	Class    Class
+	Device   string // As in Click, as the next two.
+	OS       string
+	Country  string
+	Language string // The whole tag of the language liked best, in lower case, such as "pt-br".
+	Hash     uint64 // The same for the same address and user agent, for ever: it keeps a visitor on one arm.
 }
 
 // Decision is the answer to a visit.
 type Decision struct {
 	Status   int
-	Location string // For the header of that name; empty unless Status is 307.
+	Location string // For the header of that name; empty unless Outcome is OutcomeRedirect.
 	Outcome  Outcome
-	Count    bool // The visit is a click.
+	Count    bool   // The visit is a click.
+	Arm      string // For Click.Arm.
+	Limit    Limit  // What is to be done about the link's click limit before this may be answered.
 }
+
+// Limit says what a decision asks of a click limit.
+type Limit uint8
+
+const (
+	LimitNone Limit = iota // Nothing.
+	LimitTake              // Take one of the redirects that are left. If none is, decide again with Visit.UsedUp.
+	LimitPeek              // The same without taking one: nobody came who uses the link up.
+)
 
 // Decide says how a visit is answered at a moment; r is nil for a code that no link
 // has. It depends on nothing else and changes nothing. HEAD is answered as GET is,
@@ -50,9 +81,9 @@ func Decide(r *Route, v Visit, now time.Time) Decision {
 		return Decision{Status: http.StatusOK, Outcome: OutcomePreview}
 	}
 	return Decision{
-		// Temporary, because a permanent redirect is followed by browsers without
-		// asking again: an edit would not be seen, a click not counted.
-		Status:   http.StatusTemporaryRedirect,
+		// Temporary by default, because a permanent redirect is followed by browsers
+		// without asking again: an edit would not be seen, a click not counted.
+		Status:   cmp.Or(r.Status, http.StatusTemporaryRedirect),
 		Location: r.Location,
 		Outcome:  OutcomeRedirect,
 		Count:    v.Method == http.MethodGet,

@@ -15,13 +15,15 @@ const (
 	ByCountry
 	ByRegion
 	ByCampaign
+	ByAlias
+	ByArm
 	NumDimensions // How many there are.
 )
 
 // String returns its name in the API.
 func (d Dimension) String() string {
 	return [...]string{
-		"class", "referrer", "medium", "browser", "os", "device", "language", "country", "region", "campaign", "?",
+		"class", "referrer", "medium", "browser", "os", "device", "language", "country", "region", "campaign", "alias", "arm", "?",
 	}[min(d, NumDimensions)]
 }
 
@@ -48,6 +50,10 @@ func (c *Click) Value(d Dimension) string {
 		return c.Region
 	case ByCampaign:
 		return c.Campaign
+	case ByAlias:
+		return c.Alias
+	case ByArm:
+		return c.Arm
 	}
 	return Unknown.String()
 }

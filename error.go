@@ -7,13 +7,17 @@ import "errors"
 type Code string
 
 const (
-	Invalid     Code = "invalid"     // A field is wrong; Field and Message say which and how to mend it.
-	NotFound    Code = "not_found"   // No such link.
-	Conflict    Code = "conflict"    // The code is taken.
-	Forbidden   Code = "forbidden"   // A key is missing or does not allow it.
-	TooLarge    Code = "too_large"   // The body is over its limit.
-	Unavailable Code = "unavailable" // A store is away or full. Nothing was kept: try again later.
-	Internal    Code = "internal"    // Ours to mend.
+	Invalid      Code = "invalid"      // A field is wrong; Field and Message say which and how to mend it.
+	NotFound     Code = "not_found"    // No such link, domain or key.
+	Conflict     Code = "conflict"     // The code is taken, or something else stands against it.
+	Unauthorized Code = "unauthorized" // A key is missing or not known.
+	Forbidden    Code = "forbidden"    // The key does not allow it.
+	Changed      Code = "changed"      // It is not in the version any more that was seen. Nothing was kept.
+	Reused       Code = "reused"       // The idempotency key stands for another request.
+	TooLarge     Code = "too_large"    // The body is over its limit.
+	TooMany      Code = "too_many"     // Too many attempts in a short time.
+	Unavailable  Code = "unavailable"  // A store is away or full. Nothing was kept: try again later.
+	Internal     Code = "internal"     // Ours to mend.
 )
 
 // Error is an error a person can act on. Message is a sentence for them; Field

@@ -1,14 +1,77 @@
 package snip
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Scope is what a key allows.
+type Scope string
+
+const (
+	ScopeRead  Scope = "read"  // See links and statistics.
+	ScopeWrite Scope = "write" // Make, change and delete links.
+	ScopeAdmin Scope = "admin" // All of it, and domains and keys.
+)
 
 // Key allows a program or a person to use the API. Its secret is not part of it:
 // nobody has that but its owner.
 type Key struct {
-	ID        int64
-	Label     string // What it is for, as its maker put it.
-	Admin     bool   // It may do everything.
+	ID       int64
+	Label    string  // What it is for, as its maker put it.
+	Scopes   []Scope // One or more, in the order read, write, admin.
+	Contact  string  // Whom to ask about it, such as a mail address. May be empty.
+	TimeZone string  // IANA name of where the days of its statistics begin and end. Empty: the server's.
+
+	Domain   *string // Only links of this one can be seen, made or changed. Nil: of all.
+	OwnLinks bool    // Only links that it made can be seen or changed.
+
+	ExpiresAt time.Time // Zero: never.
+	RevokedAt time.Time // Zero: it is not.
+	LastUsed  time.Time // To about a minute. Zero: never.
 	CreatedAt time.Time
+}
+
+// May reports whether the key allows what takes a scope.
+func (k Key) May(s Scope) bool {
+	return slices.Contains(k.Scopes, s) || slices.Contains(k.Scopes, ScopeAdmin)
+}
+
+// NewKey is a key that is asked for.
+type NewKey struct {
+	Label     string
+	Scopes    []Scope
+	Contact   string
+	TimeZone  string
+	Domain    *string
+	OwnLinks  bool
+	ExpiresAt time.Time
+}
+
+// KeyEdit changes what is not nil. What a key may do stays as it is.
+type KeyEdit struct {
+	Label     *string
+	Contact   *string
+	TimeZone  *string
+	ExpiresAt *time.Time
+}
+
+// Keys is how one gets at keys. It takes scope admin, but for CurrentKey.
+type Keys interface {
+	// CreateKey makes a key and returns its secret, which cannot be read again.
+	CreateKey(ctx context.Context, n NewKey) (k Key, secret string, err error)
+	// CurrentKey returns the key on whose behalf is asked.
+	CurrentKey(ctx context.Context) (Key, error)
+	// ListKeys returns all keys, the newest first, revoked ones among them.
+	ListKeys(ctx context.Context) ([]Key, error)
+	// Key finds one by its ID.
+	Key(ctx context.Context, id int64) (Key, error)
+	// EditKey changes one.
+	EditKey(ctx context.Context, id int64, e KeyEdit) (Key, error)
+	// RevokeKey ends one for ever. Its links stay. The last admin key that is neither
+	// revoked nor expires is refused with Conflict.
+	RevokeKey(ctx context.Context, id int64) (Key, error)
 }
 
 // MaxLabel is the most characters the label of a key may have.

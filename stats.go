@@ -35,7 +35,12 @@ const MaxValues = 1000
 
 // StatsQuery says of what, when and how finely.
 type StatsQuery struct {
-	Codes []string // Of these links, at most MaxStatsLinks. None: of all there are.
+	// Of what: the links with these codes on Domain, at most MaxStatsLinks; else all links
+	// on Domain, with Tag, or both, as they are now; else all there are.
+	Domain *string  // Nil: for codes the instance's own, else any.
+	Codes  []string // Or aliases.
+	Tag    string
+
 	Range Range
 	Step  Step // Of Series.
 	Top   int  // How many values of each dimension: 0 to MaxTop.
@@ -70,9 +75,11 @@ func (c *Counts) Add(d Counts) {
 // Stats is what was counted in a range. Its Counts are the sum of Series, and of
 // every one of Dimensions.
 type Stats struct {
-	Codes []string // As asked.
-	Range Range
-	Step  Step
+	Domain *string // As asked, as the next two.
+	Codes  []string
+	Tag    string
+	Range  Range
+	Step   Step
 
 	Counts
 	Series     []Point                  // Every step of the range, oldest first. The first and the last may be cut short by it.

@@ -18,13 +18,17 @@ const ContentType = "application/problem+json"
 
 // statuses is the one table between the domain's codes and HTTP's.
 var statuses = map[snip.Code]int{
-	snip.Invalid:     http.StatusBadRequest,
-	snip.NotFound:    http.StatusNotFound,
-	snip.Conflict:    http.StatusConflict,
-	snip.Forbidden:   http.StatusUnauthorized,
-	snip.TooLarge:    http.StatusRequestEntityTooLarge,
-	snip.Unavailable: http.StatusServiceUnavailable,
-	snip.Internal:    http.StatusInternalServerError,
+	snip.Invalid:      http.StatusBadRequest,
+	snip.NotFound:     http.StatusNotFound,
+	snip.Conflict:     http.StatusConflict,
+	snip.Unauthorized: http.StatusUnauthorized,
+	snip.Forbidden:    http.StatusForbidden,
+	snip.Changed:      http.StatusPreconditionFailed,
+	snip.Reused:       http.StatusUnprocessableEntity,
+	snip.TooMany:      http.StatusTooManyRequests,
+	snip.TooLarge:     http.StatusRequestEntityTooLarge,
+	snip.Unavailable:  http.StatusServiceUnavailable,
+	snip.Internal:     http.StatusInternalServerError,
 }
 
 // Status returns the HTTP status of a code.
@@ -92,8 +96,6 @@ func Code(status int) snip.Code {
 		}
 	}
 	switch {
-	case status == http.StatusForbidden:
-		return snip.Forbidden
 	case status == http.StatusGone:
 		return snip.NotFound
 	case status >= 400 && status < 500:

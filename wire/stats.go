@@ -8,7 +8,9 @@ import (
 
 // Stats is what was counted for links.
 type Stats struct {
-	Codes []string `json:"codes"` // None: of everything.
+	Domain *string  `json:"domain" doc:"Of the links on this one; null if none was named."`
+	Codes  []string `json:"codes" doc:"Of these links; none: of all that fit."`
+	Tag    string   `json:"tag" doc:"Of the links that have it now; empty for all."`
 	Range
 	Step string `json:"step"`
 	Counts
@@ -75,7 +77,7 @@ type ValueCount struct {
 // StatsOf writes statistics.
 func StatsOf(s snip.Stats) Stats {
 	out := Stats{
-		Codes: append([]string{}, s.Codes...), Range: rangeOf(s.Range), Step: s.Step.String(), Counts: Counts(s.Counts),
+		Domain: s.Domain, Codes: list(s.Codes), Tag: s.Tag, Range: rangeOf(s.Range), Step: s.Step.String(), Counts: Counts(s.Counts),
 		Series:     each(s.Series, func(p snip.Point) Point { return Point{p.Start, Counts(p.Counts)} }),
 		Dimensions: make(map[string]Breakdown, snip.NumDimensions),
 		Before:     Period{s.Before.From.String(), s.Before.To.String(), Counts(s.Before.Counts)},
@@ -99,7 +101,7 @@ func StatsOf(s snip.Stats) Stats {
 func (s Stats) Stats() (snip.Stats, error) {
 	var r reader
 	out := snip.Stats{
-		Codes: s.Codes, Range: r.days(s.Range), Step: r.step(s.Step), Counts: snip.Counts(s.Counts),
+		Domain: s.Domain, Codes: s.Codes, Tag: s.Tag, Range: r.days(s.Range), Step: r.step(s.Step), Counts: snip.Counts(s.Counts),
 		Before:   snip.Period{From: r.date(s.Before.From), To: r.date(s.Before.To), Counts: snip.Counts(s.Before.Counts)},
 		Visitors: each(s.Visitors, func(v Visitors) snip.Visitors { return snip.Visitors{Day: r.date(v.Day), Visitors: v.Visitors} }),
 		Coarse:   instant(s.Coarse), CountedUpTo: instant(s.CountedUpTo), Dropped: s.Dropped,
