@@ -9,12 +9,12 @@ import (
 )
 
 func TestNewLinkCheck(t *testing.T) {
-	good := snip.NewLink{Target: "https://example.com", Code: "Code", Title: strings.Repeat("ü", 500), ExpiresAt: noon.Add(1)}
+	good := snip.NewLink{Code: "Code", Settings: snip.Settings{Target: "https://example.com", Title: strings.Repeat("ü", 500), ExpiresAt: noon.Add(1)}}
 	rules := snip.Rules{Own: own}
 	if err := good.Check(noon, rules); err != nil {
 		t.Fatalf("Check() = %v, want nil", err)
 	}
-	if err := (snip.NewLink{Target: "https://example.com"}).Check(noon, rules); err != nil {
+	if err := (snip.NewLink{Settings: snip.Settings{Target: "https://example.com"}}).Check(noon, rules); err != nil {
 		t.Fatalf("Check() = %v, want nil", err)
 	}
 	tests := []struct {

@@ -56,14 +56,14 @@ func TestDecide(t *testing.T) {
 }
 
 func TestRouteOfLink(t *testing.T) {
-	l := snip.Link{ID: 7, Target: "http://www.tübingen.de/ü", ExpiresAt: noon}
-	got, err := l.Route()
-	want := snip.Route{Link: 7, Location: "http://www.xn--tbingen-n2a.de/ü", ExpiresAt: noon}
+	l := snip.Link{ID: 7, Settings: snip.Settings{Target: "http://www.tübingen.de/ü", ExpiresAt: noon}}
+	got, err := l.Route("", "")
+	want := snip.Route{Link: 7, Location: "http://www.xn--tbingen-n2a.de/ü", Status: 307, ExpiresAt: noon}
 	if err != nil || got != want {
 		t.Errorf("Route() = %+v, %v, want %+v", got, err, want)
 	}
 	l.Target = "http://a\u202Eb/"
-	if got, err := l.Route(); err == nil {
+	if got, err := l.Route("", ""); err == nil {
 		t.Errorf("Route() = %+v, nil, want an error", got)
 	}
 }

@@ -1,6 +1,10 @@
 package snip
 
-import "time"
+import (
+	"cmp"
+	"net/http"
+	"time"
+)
 
 // Route is what the redirect needs to know of a link, and no more: caches hold
 // many of them. It is not changed once it is made.
@@ -32,7 +36,7 @@ func (l Link) Route(asked, passwordHash string) (Route, error) {
 	if err != nil {
 		return Route{}, err
 	}
-	return Route{Link: l.ID, Location: location, Status: l.Status, StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt}, nil
+	return Route{Link: l.ID, Location: location, Status: cmp.Or(l.Status, http.StatusTemporaryRedirect), StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt}, nil
 }
 
 // Expired reports whether a route has come to its end at a moment.
