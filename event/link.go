@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// Links is the topic of what happens to links, and LinkType the message type of it.
+// Links is the topic of what happens to links and domains, and LinkType the message
+// type of a LinkChange.
 const (
 	Links    = "links"
 	LinkType = "snip.link"
 )
 
-// Change is what happened to a link.
+// Change is what happened to a link or a domain.
 type Change string
 
 const (
@@ -27,8 +28,9 @@ const (
 type LinkChange struct {
 	Link   int64 // Its ID.
 	Change Change
-	// Codes are those at which it may have to be looked up again: its own, and the one
-	// it had before if that was changed. Never empty.
+	Domain string // Where its codes are. Empty for the instance's own.
+	// Codes are those at which it may have to be looked up again: its own, its aliases,
+	// and those it had before. Never empty.
 	Codes []string
 }
 
@@ -38,11 +40,12 @@ const linkVersion = 1
 
 // encodedLink is a LinkChange as it is written, in JSON:
 //
-//	{"version":1,"link":17,"change":"edited","codes":["new","old"]}
+//	{"version":1,"link":17,"change":"edited","domain":"go.example","codes":["new","old"]}
 type encodedLink struct {
 	Version int      `json:"version"`
 	Link    int64    `json:"link"`
 	Change  Change   `json:"change"`
+	Domain  string   `json:"domain,omitempty"`
 	Codes   []string `json:"codes"`
 }
 
@@ -51,7 +54,7 @@ func (c LinkChange) Encode() ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(encodedLink{linkVersion, c.Link, c.Change, c.Codes})
+	b, err := json.Marshal(encodedLink{linkVersion, c.Link, c.Change, c.Domain, c.Codes})
 	if err != nil {
 		return nil, fmt.Errorf("event: encode a change of a link: %w", err)
 	}
@@ -68,7 +71,7 @@ func DecodeLinkChange(b []byte) (LinkChange, error) {
 	if e.Version != linkVersion {
 		return LinkChange{}, fmt.Errorf("event: change of a link in version %d, this program knows %d", e.Version, linkVersion)
 	}
-	c := LinkChange{Link: e.Link, Change: e.Change, Codes: e.Codes}
+	c := LinkChange{Link: e.Link, Change: e.Change, Domain: e.Domain, Codes: e.Codes}
 	return c, c.check()
 }
 

@@ -14,6 +14,7 @@ func TestLinkChanges(t *testing.T) {
 		`{"version":1,"link":17,"change":"created","codes":["abc"]}`:                        {Link: 17, Change: event.Created, Codes: []string{"abc"}},
 		`{"version":1,"link":9007199254740993,"change":"edited","codes":["New-1","old_1"]}`: {Link: 1<<53 + 1, Change: event.Edited, Codes: []string{"New-1", "old_1"}},
 		`{"version":1,"link":1,"change":"deleted","codes":["-"]}`:                           {Link: 1, Change: event.Deleted, Codes: []string{"-"}},
+		`{"version":1,"link":2,"change":"edited","domain":"go.example","codes":["a"]}`:      {Link: 2, Change: event.Edited, Domain: "go.example", Codes: []string{"a"}},
 	} {
 		encoded, err := want.Encode()
 		if err != nil || string(encoded) != text {
@@ -53,6 +54,7 @@ func TestDecodeLinkChangeRefuses(t *testing.T) {
 
 func FuzzDecodeLinkChange(f *testing.F) {
 	f.Add([]byte(`{"version":1,"link":17,"change":"edited","codes":["abc","d"]}`))
+	f.Add([]byte(`{"version":1,"link":17,"change":"edited","domain":"go.example","codes":["abc"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := event.DecodeLinkChange(b)
 		if err != nil {
