@@ -43,6 +43,7 @@ type File struct {
 	log     *slog.Logger
 
 	reading, writing *statements
+	present          *presence
 
 	writes chan *write
 	done   chan struct{} // Closed when the writer's goroutine has ended.
@@ -73,11 +74,14 @@ func Open(ctx context.Context, cfg Config) (*File, error) {
 	if err := removeOrphans(cfg.Path); err != nil {
 		return nil, fmt.Errorf("sqlitefile: %w", err)
 	}
+	if f.present, err = enter(cfg.Path); err != nil {
+		return nil, fmt.Errorf("sqlitefile: %w", err)
+	}
 	if f.writer, err = connect(cfg, 1, false); err != nil {
-		return nil, err
+		return nil, errors.Join(err, f.present.leave())
 	}
 	if f.readers, err = connect(cfg, cmp.Or(cfg.Readers, 4), true); err != nil {
-		return nil, errors.Join(err, f.writer.Close())
+		return nil, errors.Join(err, f.writer.Close(), f.present.leave())
 	}
 	f.reading, f.writing = newStatements(f.readers), newStatements(f.writer)
 	err = f.writer.PingContext(ctx)
@@ -85,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*File, error) {
 		err = cfg.Migrate(ctx, f.writer)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlitefile: open %s: %w", cfg.Path, err), f.readers.Close(), f.writer.Close())
+		return nil, errors.Join(fmt.Errorf("sqlitefile: open %s: %w", cfg.Path, err), f.readers.Close(), f.writer.Close(), f.present.leave())
 	}
 	go f.write()
 	return f, nil
@@ -134,5 +138,5 @@ func (f *File) Close() error {
 	close(f.writes)
 	f.mu.Unlock()
 	<-f.done
-	return errors.Join(f.readers.Close(), f.writer.Close())
+	return errors.Join(f.readers.Close(), f.writer.Close(), f.present.leave())
 }
