@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 	"unicode/utf8"
+
+	"snip"
 )
 
 // Note is what the redirect path notes of a click, as it came. It stays on this
@@ -18,6 +20,8 @@ type Note struct {
 	Language  string
 	Query     string
 	Purpose   string
+	Alias     string // As in snip.Click, as the next.
+	Arm       string
 }
 
 // Limits in bytes. What is longer is cut.
@@ -27,35 +31,48 @@ const (
 	maxLanguage  = 128
 	maxQuery     = 1024
 	maxPurpose   = 64
+	maxAlias     = snip.MaxCode
+	maxArm       = 128
 )
 
-const noteVersion = 1
+// Versions of notes. A spool may hold the older ones for as long as it may hold any.
+const (
+	noteVersion1 = 1 // Without alias and arm.
+	noteVersion2 = 2
 
-// appendNote adds the note of a request to dst: a version byte, the link's ID as a
-// signed varint, and the strings in the order of Note, each with its length before
-// it as an unsigned varint.
-func (s *Server) appendNote(dst []byte, link int64, r *http.Request) []byte {
+	fieldsOfVersion1 = 6
+)
+
+// appendNote adds the note of a request to dst, for the route it took and the arm that
+// decided: a version byte, the link's ID as a signed varint, and the strings in the
+// order of Note, each with its length before it as an unsigned varint.
+func (s *Server) appendNote(dst []byte, route *snip.Route, arm string, r *http.Request) []byte {
 	purpose := first(r.Header["Sec-Purpose"])
 	if purpose == "" {
 		purpose = first(r.Header["Purpose"])
 	}
-	dst = append(dst, noteVersion)
-	dst = binary.AppendVarint(dst, link)
+	dst = append(dst, noteVersion2)
+	dst = binary.AppendVarint(dst, route.Link)
 	if s.cfg.RespectPrivacy && wantsPrivacy(r.Header) {
-		// The user agent and the purpose tell people from programs, and are no one's.
+		// The user agent and the purpose tell people from programs, and are no one's. The
+		// arm is left out: it may tell the country or the language.
 		dst = appendAddress(dst, netip.Addr{})
 		dst = appendCut(dst, first(r.Header["User-Agent"]), maxUserAgent)
 		dst = appendCut(dst, "", maxReferrer)
 		dst = appendCut(dst, "", maxLanguage)
 		dst = appendCut(dst, "", maxQuery)
-		return appendCut(dst, purpose, maxPurpose)
+		dst = appendCut(dst, purpose, maxPurpose)
+		dst = appendCut(dst, route.Alias, maxAlias)
+		return appendCut(dst, "", maxArm)
 	}
 	dst = appendAddress(dst, s.cfg.Proxies.Client(r.RemoteAddr, r.Header))
 	dst = appendCut(dst, first(r.Header["User-Agent"]), maxUserAgent)
 	dst = appendCut(dst, first(r.Header["Referer"]), maxReferrer)
 	dst = appendCut(dst, first(r.Header["Accept-Language"]), maxLanguage)
 	dst = appendCut(dst, r.URL.RawQuery, maxQuery)
-	return appendCut(dst, purpose, maxPurpose)
+	dst = appendCut(dst, purpose, maxPurpose)
+	dst = appendCut(dst, route.Alias, maxAlias)
+	return appendCut(dst, arm, maxArm)
 }
 
 func wantsPrivacy(h http.Header) bool {
@@ -102,11 +119,16 @@ func cut(s string, limit int) string {
 
 var errNote = errors.New("not a note of a known version")
 
-// DecodeNote reads what appendNote wrote.
+// DecodeNote reads what appendNote wrote, in this version or an older one.
 func DecodeNote(b []byte) (Note, error) {
 	var n Note
-	if len(b) == 0 || b[0] != noteVersion {
+	if len(b) == 0 || b[0] != noteVersion1 && b[0] != noteVersion2 {
 		return n, errNote
+	}
+	all := [...]*string{&n.Address, &n.UserAgent, &n.Referrer, &n.Language, &n.Query, &n.Purpose, &n.Alias, &n.Arm}
+	fields := all[:]
+	if b[0] == noteVersion1 {
+		fields = all[:fieldsOfVersion1]
 	}
 	link, size := binary.Varint(b[1:])
 	if size <= 0 {
@@ -114,7 +136,7 @@ func DecodeNote(b []byte) (Note, error) {
 	}
 	n.Link, b = link, b[1+size:]
 	text := string(b) // All fields are parts of one copy.
-	for _, field := range [...]*string{&n.Address, &n.UserAgent, &n.Referrer, &n.Language, &n.Query, &n.Purpose} {
+	for _, field := range fields {
 		length, size := binary.Uvarint(b)
 		if size <= 0 || length > uint64(len(b)-size) {
 			return Note{}, errNote

@@ -87,7 +87,9 @@ func TestNoteTakesTheOldPurpose(t *testing.T) {
 func TestDecodeNoteRefuses(t *testing.T) {
 	for name, b := range map[string]string{
 		"nothing":                 "",
-		"another version":         "\x02\x02\x00\x00\x00\x00\x00\x00",
+		"another version":         "\x03\x02\x00\x00\x00\x00\x00\x00",
+		"version 1 as version 2":  "\x02\x02\x00\x00\x00\x00\x00\x00",
+		"version 2 as version 1":  "\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00",
 		"only a version":          "\x01",
 		"no end of the link":      "\x01\xff",
 		"link over 64 bits":       "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
@@ -102,9 +104,27 @@ func TestDecodeNoteRefuses(t *testing.T) {
 	}
 }
 
+// TestOldNotesAreRead: a spool may hold those of the program that was there before.
+func TestOldNotesAreRead(t *testing.T) {
+	for b, want := range map[string]web.Note{
+		"\x01\x06\x09192.0.2.1\x01A\x02r:\x02de\x03a=b\x08prefetch": {
+			Link: 3, Address: "192.0.2.1", UserAgent: "A", Referrer: "r:", Language: "de", Query: "a=b", Purpose: "prefetch",
+		},
+		"\x02\x06\x09192.0.2.1\x01A\x02r:\x02de\x03a=b\x08prefetch\x03old\x03r/a": {
+			Link: 3, Address: "192.0.2.1", UserAgent: "A", Referrer: "r:", Language: "de", Query: "a=b", Purpose: "prefetch",
+			Alias: "old", Arm: "r/a",
+		},
+	} {
+		if got, err := web.DecodeNote([]byte(b)); err != nil || got != want {
+			t.Errorf("DecodeNote(%q) = %+v, %v, want %+v", b, got, err, want)
+		}
+	}
+}
+
 func FuzzDecodeNote(f *testing.F) {
 	for _, seed := range []string{
 		"", "\x01", "\x01\x02\x00\x00\x00\x00\x00\x00", "\x02\x02\x00\x00\x00\x00\x00\x00",
+		"\x02\x06\x01a\x01b\x01c\x01d\x01e\x01f\x01g\x03h/i",
 		"\x01\x02\x0e192.0.2.1:5678\x0bMozilla/5.0\x00\x02de\x03a=b\x08prefetch",
 		"\x01\x01\x04\xf0\x9f\x98\x80\x01\xff\x01\x00\x00\x00\x00",
 		"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00\x00\x00\x00\x00",
@@ -122,7 +142,7 @@ func FuzzDecodeNote(f *testing.F) {
 		}
 		// Nothing is made up, and nothing read twice.
 		n := 0
-		for _, s := range []string{note.Address, note.UserAgent, note.Referrer, note.Language, note.Query, note.Purpose} {
+		for _, s := range []string{note.Address, note.UserAgent, note.Referrer, note.Language, note.Query, note.Purpose, note.Alias, note.Arm} {
 			n += len(s)
 		}
 		if n+8 > len(b) {

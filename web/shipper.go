@@ -135,6 +135,7 @@ func (s *Shipper) click(n Note, at time.Time) snip.Click {
 		Link: n.Link, At: at, Class: p.Class,
 		Browser: p.Browser, OS: p.OS, Device: p.Device, Referrer: p.Referrer, Medium: p.Medium,
 		Language: p.Language, Country: p.Country, Region: p.Region, Campaign: p.Campaign,
+		Alias: n.Alias, Arm: n.Arm,
 	}
 	// A click of a day whose salt is erased is nobody's.
 	if salt := (*s.salts.Load())[snip.Day(at)]; salt != nil && address.IsValid() {

@@ -109,6 +109,21 @@ func TestShipperTellsCampaigns(t *testing.T) {
 	}
 }
 
+// TestShipperTellsAliasAndArm, and of a note of the version before neither.
+func TestShipperTellsAliasAndArm(t *testing.T) {
+	shipper := openShipper(t, nil)
+	for note, want := range map[string][2]string{
+		"\x02\x06\x00\x00\x00\x00\x00\x00\x03old\x03r/a":   {"old", "r/a"},
+		"\x02\x06\x00\x00\x00\x00\x00\x00\x00\x08fallback": {"", "fallback"},
+		"\x01\x06\x00\x00\x00\x00\x00\x00":                 {},
+	} {
+		got := decodeClick(t, shipper.Message(spool.Record{At: noon, Payload: []byte(note)}))
+		if got.Link != 3 || got.Alias != want[0] || got.Arm != want[1] {
+			t.Errorf("click of %q = %+v, want alias and arm %q", note, got, want)
+		}
+	}
+}
+
 // TestUnreadableNote: it keeps its number, so that no other is skipped or doubled.
 func TestUnreadableNote(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
