@@ -6,24 +6,24 @@ import "snip"
 type Popular struct {
 	Range
 	Counts
-	Links []LinkCount `json:"links"`
-	More  Counts      `json:"more"`
+	Links []LinkCount `json:"links" doc:"The one with the most clicks of people first."`
+	More  Counts      `json:"more" doc:"Of all other links."`
 	Freshness
 }
 
 // LinkCount is what was counted for one link. The link's own figures are those of
 // all time.
 type LinkCount struct {
-	Link Link `json:"link"`
+	Link Link `json:"link" doc:"Its own figures are those of all time."`
 	Counts
 }
 
-// PopularOf writes which links were followed; shortURL tells where a code is.
-func PopularOf(p snip.Popular, shortURL func(code string) string) Popular {
+// PopularOf writes which links were followed; shortURL tells where a link is followed.
+func PopularOf(p snip.Popular, shortURL func(snip.Link) string) Popular {
 	return Popular{
 		Range: rangeOf(p.Range), Counts: Counts(p.Counts),
 		Links: each(p.Links, func(l snip.LinkCount) LinkCount {
-			return LinkCount{LinkOf(l.Link, shortURL(l.Link.Code)), Counts(l.Counts)}
+			return LinkCount{LinkOf(l.Link, shortURL(l.Link)), Counts(l.Counts)}
 		}),
 		More: Counts(p.More), Freshness: freshnessOf(p.Coarse, p.CountedUpTo, p.Dropped),
 	}
@@ -45,10 +45,10 @@ func (p Popular) Popular() (snip.Popular, error) {
 // UnknownCodes is which codes without a link were asked for.
 type UnknownCodes struct {
 	Range
-	Hits  int64      `json:"hits"`
-	Codes []CodeHits `json:"codes"`
-	More  int64      `json:"more"`
-	Other int64      `json:"other"`
+	Hits  int64      `json:"hits" doc:"The sum of codes, more and other."`
+	Codes []CodeHits `json:"codes" doc:"The one with the most hits first."`
+	More  int64      `json:"more" doc:"Hits of codes that are kept apart, but not in codes."`
+	Other int64      `json:"other" doc:"Hits of codes that are not kept apart."`
 }
 
 // CodeHits is how often a code was asked for.

@@ -9,37 +9,37 @@ import (
 // Stats is what was counted for links.
 type Stats struct {
 	Domain *string  `json:"domain" doc:"Of the links on this one; null if none was named."`
-	Codes  []string `json:"codes" doc:"Of these links; none: of all that fit."`
+	Codes  []string `json:"codes" doc:"Of these links; empty for all that fit."`
 	Tag    string   `json:"tag" doc:"Of the links that have it now; empty for all."`
 	Range
-	Step string `json:"step"`
+	Step string `json:"step" doc:"Of series: hour, day, week or month."`
 	Counts
-	Series        []Point              `json:"series"`
-	Dimensions    map[string]Breakdown `json:"dimensions"` // By name.
-	Before        Period               `json:"before"`
-	Visitors      []Visitors           `json:"visitors"`
-	VisitorsError float64              `json:"visitors_error"` // See snip.VisitorsError.
+	Series        []Point              `json:"series" doc:"Every step of the range, oldest first. They add up to the total."`
+	Dimensions    map[string]Breakdown `json:"dimensions" doc:"By the name of the dimension. Each adds up to the total."`
+	Before        Period               `json:"before" doc:"As many days, right before."`
+	Visitors      []Visitors           `json:"visitors" doc:"Of the UTC days that had some, oldest first."`
+	VisitorsError float64              `json:"visitors_error" doc:"How far off visitors can be, as a part of them."`
 	Freshness
 }
 
 // Range is days of a zone, both ends in it.
 type Range struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	Zone string `json:"zone"`
+	From string `json:"from" doc:"First day."`
+	To   string `json:"to" doc:"Last day."`
+	Zone string `json:"zone" doc:"IANA name of where the days begin and end."`
 }
 
 // Counts is a number of clicks.
 type Counts struct {
-	Clicks      int64 `json:"clicks"`
-	HumanClicks int64 `json:"human_clicks"`
+	Clicks      int64 `json:"clicks" doc:"Of every class."`
+	HumanClicks int64 `json:"human_clicks" doc:"Those of people."`
 }
 
 // Freshness is how far figures can be trusted.
 type Freshness struct {
-	Coarse      *time.Time `json:"coarse"`        // null: the figures are exact. See snip.Stats.
-	CountedUpTo *time.Time `json:"counted_up_to"` // null: unknown.
-	Dropped     int64      `json:"dropped"`
+	Coarse      *time.Time `json:"coarse" doc:"End of the last day that is kept as a whole only and that an edge of the range cuts through; null if the figures are exact."`
+	CountedUpTo *time.Time `json:"counted_up_to" doc:"Every click answered before it is in the figures, or was dropped; null if unknown."`
+	Dropped     int64      `json:"dropped" doc:"Clicks of the whole instance that could not be kept, ever."`
 }
 
 // Point is one step of a series.
@@ -63,14 +63,14 @@ type Visitors struct {
 
 // Breakdown is one dimension.
 type Breakdown struct {
-	Top   []ValueCount `json:"top"`
-	More  Counts       `json:"more"`
-	Other Counts       `json:"other"`
+	Top   []ValueCount `json:"top" doc:"The values with the most clicks of people first."`
+	More  Counts       `json:"more" doc:"Of values that are kept apart, but not in top."`
+	Other Counts       `json:"other" doc:"Of values that are not kept apart."`
 }
 
 // ValueCount is one value of a dimension.
 type ValueCount struct {
-	Value string `json:"value"`
+	Value string `json:"value" doc:"Empty if there was none."`
 	Counts
 }
 

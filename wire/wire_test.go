@@ -40,8 +40,9 @@ func travel[T any](t *testing.T, v T) (text string, read T) {
 // TestStats: the shape is a promise to programs, and nothing is lost on the way.
 func TestStats(t *testing.T) {
 	r := berlin(t)
+	domain := "go.example"
 	s := snip.Stats{
-		Codes: []string{"go"}, Range: r, Step: snip.StepDay, Counts: snip.Counts{Clicks: 10, HumanClicks: 7},
+		Domain: &domain, Codes: []string{"go"}, Tag: "tag", Range: r, Step: snip.StepDay, Counts: snip.Counts{Clicks: 10, HumanClicks: 7},
 		Series: []snip.Point{
 			{Start: r.From.Start(r.Zone), Counts: snip.Counts{}},
 			{Start: r.To.Start(r.Zone), Counts: snip.Counts{Clicks: 10, HumanClicks: 7}},
@@ -57,7 +58,7 @@ func TestStats(t *testing.T) {
 		}
 	}
 	text, answer := travel(t, wire.StatsOf(s))
-	const start = `{"codes":["go"],"from":"2026-11-01","to":"2026-11-02","zone":"Europe/Berlin","step":"day",` +
+	const start = `{"domain":"go.example","codes":["go"],"tag":"tag","from":"2026-11-01","to":"2026-11-02","zone":"Europe/Berlin","step":"day",` +
 		`"clicks":10,"human_clicks":7,` +
 		`"series":[{"start":"2026-11-01T00:00:00+01:00","clicks":0,"human_clicks":0},` +
 		`{"start":"2026-11-02T00:00:00+01:00","clicks":10,"human_clicks":7}],"dimensions":{`
@@ -83,7 +84,8 @@ func TestNothing(t *testing.T) {
 	text, answer := travel(t, wire.StatsOf(snip.Stats{Range: snip.Range{From: snip.Date{Year: 2026, Month: 1, Day: 1}, To: snip.Date{Year: 2026, Month: 1, Day: 1}},
 		Before: snip.Period{From: snip.Date{Year: 2025, Month: 12, Day: 31}, To: snip.Date{Year: 2025, Month: 12, Day: 31}}}))
 	for _, part := range []string{
-		`"codes":[],`, `"zone":"UTC"`, `"series":[],`, `"visitors":[],`, `"campaign":{"top":[],`,
+		`{"domain":null,"codes":[],"tag":"",`, `"zone":"UTC"`, `"series":[],`, `"visitors":[],`,
+		`"campaign":{"top":[],`, `"alias":{"top":[],`, `"arm":{"top":[],`,
 		`"coarse":null,"counted_up_to":null,"dropped":0}`,
 	} {
 		if !strings.Contains(text, part) {
@@ -96,20 +98,32 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// wholeLink has something in every field.
+func wholeLink(at time.Time) snip.Link {
+	return snip.Link{
+		ID: 4, Domain: "go.example", Code: "go", Aliases: []string{"golang"}, Owner: 2, Version: 3,
+		Settings: snip.Settings{
+			Target: "https://go.dev/", Title: "Go", Note: "a\nb", Tags: []string{"a", "b"}, StartsAt: at, ExpiresAt: at, ClickLimit: 5, Fallback: "https://go.dev/x",
+			Status: 302, Query: snip.QueryKeep, ForwardPath: true, Rules: []snip.Rule{{Name: "r", Target: "https://go.dev/r"}}, Campaign: snip.Campaign{Name: "c"},
+		},
+		HasPassword: true, ArchivedAt: at, CreatedAt: at, UpdatedAt: at, LimitUsed: 1, Clicks: 90, HumanClicks: 80,
+	}
+}
+
 func TestPopular(t *testing.T) {
 	made := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	p := snip.Popular{
 		Range: berlin(t), Counts: snip.Counts{Clicks: 10, HumanClicks: 7},
-		Links: []snip.LinkCount{{
-			Link:   snip.Link{ID: 4, Code: "go", Target: "https://go.dev/", Title: "Go", CreatedAt: made, UpdatedAt: made, Clicks: 90, HumanClicks: 80},
-			Counts: snip.Counts{Clicks: 9, HumanClicks: 7},
-		}},
-		More: snip.Counts{Clicks: 1}, CountedUpTo: made, Dropped: 2,
+		Links: []snip.LinkCount{{Link: wholeLink(made), Counts: snip.Counts{Clicks: 9, HumanClicks: 7}}},
+		More:  snip.Counts{Clicks: 1}, CountedUpTo: made, Dropped: 2,
 	}
-	text, answer := travel(t, wire.PopularOf(p, func(code string) string { return "https://sni.example/" + code }))
-	const want = `{"from":"2026-11-01","to":"2026-11-02","zone":"Europe/Berlin","clicks":10,"human_clicks":7,` +
-		`"links":[{"link":{"id":4,"code":"go","short_url":"https://sni.example/go","url":"https://go.dev/","title":"Go","expires_at":null,` +
-		`"created_at":"2026-11-01T12:00:00Z","updated_at":"2026-11-01T12:00:00Z","clicks":90,"human_clicks":80},"clicks":9,"human_clicks":7}],` +
+	text, answer := travel(t, wire.PopularOf(p, func(l snip.Link) string { return "https://" + l.Domain + "/" + l.Code }))
+	link, err := json.Marshal(wire.LinkOf(p.Links[0].Link, "https://go.example/go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"from":"2026-11-01","to":"2026-11-02","zone":"Europe/Berlin","clicks":10,"human_clicks":7,` +
+		`"links":[{"link":` + string(link) + `,"clicks":9,"human_clicks":7}],` +
 		`"more":{"clicks":1,"human_clicks":0},"coarse":null,"counted_up_to":"2026-11-01T12:00:00Z","dropped":2}`
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Error(diff)
