@@ -62,6 +62,7 @@ func drawClick(t *rapid.T) *snip.Click {
 	return &snip.Click{
 		Class:    snip.Class(rapid.IntRange(0, 4).Draw(t, "class")),
 		Referrer: text.Draw(t, "referrer"), Browser: text.Draw(t, "browser"), Campaign: text.Draw(t, "campaign"),
+		Alias: text.Draw(t, "alias"), Arm: text.Draw(t, "arm"),
 	}
 }
 
@@ -261,6 +262,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(l.values.Append(nil), int64(20), int64(4))
 	f.Add(l.facts.Append(nil), l.facts.Clicks, l.facts.HumanClicks)
+	f.Add([]byte(olderValues), int64(3), int64(2))
+	f.Add([]byte(olderFacts), int64(3), int64(2))
 	var v rollup.Visitors
 	for i := range uint64(60) {
 		v.Insert(i * 0x9e3779b97f4a7c15)
