@@ -32,7 +32,7 @@ func newMetrics(r prometheus.Registerer, c *cache) *metrics {
 	}
 	for _, o := range []snip.Outcome{
 		snip.OutcomeRedirect, snip.OutcomePreview, snip.OutcomeNotFound, snip.OutcomeGone,
-		snip.OutcomeOptions, snip.OutcomeMethod, snip.OutcomeUnavailable,
+		snip.OutcomePassword, snip.OutcomeOptions, snip.OutcomeMethod, snip.OutcomeUnavailable,
 	} {
 		m.redirects[o] = redirects.WithLabelValues(string(o))
 	}

@@ -12,19 +12,36 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"snip"
+	"snip/visitor"
 )
 
 // Keys checks the secrets that programs send.
 type Keys interface {
-	// CheckKey returns the key of a secret, or a *snip.Error of code Forbidden.
+	// CheckKey returns the key of a secret, or a *snip.Error of code Unauthorized.
 	CheckKey(ctx context.Context, secret string) (snip.Key, error)
+}
+
+// Routes is where the redirect path asks for links.
+type Routes interface {
+	// Route finds a link by its code or an alias on a domain, empty for the instance's
+	// own; a *snip.Error of code NotFound says that there is none.
+	Route(ctx context.Context, domain, code string) (snip.Route, error)
+}
+
+// Limits are the click limits of links. Both methods decide in one step, for all
+// instances at once.
+type Limits interface {
+	// TakeClick takes one of the redirects of a link that its limit leaves, or reports
+	// false if none is left.
+	TakeClick(ctx context.Context, link, limit int64) (bool, error)
+	// ClickLeft reports whether one is left, and takes none.
+	ClickLeft(ctx context.Context, link, limit int64) (bool, error)
 }
 
 // Notes takes what is noted of a click. It must not wait; an error means that it
@@ -33,12 +50,19 @@ type Notes interface {
 	Record(at time.Time, note []byte) error
 }
 
-// Config is what a server is made of. Links, Stats, Keys and Notes must be set.
+// Config is what a server is made of. Service, Routes, Limits, Keys, Notes and Visitors
+// must be set.
 type Config struct {
-	Links snip.Links
-	Stats snip.Statistics
-	Keys  Keys
-	Notes Notes
+	// Service is all that a key can ask for; the zero key stands for whoever has none.
+	Service  func(snip.Key) snip.Service
+	Routes   Routes
+	Limits   Limits
+	Keys     Keys
+	Notes    Notes
+	Visitors *visitor.Reader // Tells the rules and limits of links who comes.
+
+	// Domains returns all domains. Default: there is only the instance's own.
+	Domains func(ctx context.Context) ([]snip.Domain, error)
 
 	// Progress tells up to when clicks are counted, and how many were dropped, ever.
 	// Default: unknown, and none.
@@ -71,17 +95,21 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	cache   *cache
+	domains *domains
+	locks   *locks
 	unknown *unknown // Nil: there is no report.
 	metrics *metrics
 	pages   *pages
-	buffers sync.Pool // Of *[]byte, for notes.
-	mux     http.Handler
+	buffers sync.Pool                   // Of *[]byte, for notes.
+	guard   *http.CrossOriginProtection // Another site's page must not act here with its visitor's browser.
+	own     http.Handler                // What is no code, on the instance's own domain.
+	custom  http.Handler                // The same on all others.
 }
 
 // New makes a server. It does no I/O.
 func New(cfg Config) (*Server, error) {
-	if cfg.Links == nil || cfg.Stats == nil || cfg.Keys == nil || cfg.Notes == nil {
-		return nil, errors.New("web: Links, Stats, Keys and Notes must be set")
+	if cfg.Service == nil || cfg.Routes == nil || cfg.Limits == nil || cfg.Keys == nil || cfg.Notes == nil || cfg.Visitors == nil {
+		return nil, errors.New("web: Service, Routes, Limits, Keys, Notes and Visitors must be set")
 	}
 	if cfg.Zone == nil {
 		cfg.Zone = time.UTC
@@ -112,9 +140,13 @@ func New(cfg Config) (*Server, error) {
 	if s.pages, err = newPages(); err != nil {
 		return nil, err
 	}
+	if s.locks, err = newLocks(); err != nil {
+		return nil, err
+	}
+	s.domains = newDomains(cfg, s.cache.doubtAll)
 	s.metrics = newMetrics(cfg.Metrics, s.cache)
 	s.unknown = newUnknown(cfg)
-	if s.mux, err = s.routes(); err != nil {
+	if err = s.routes(); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -122,51 +154,43 @@ func New(cfg Config) (*Server, error) {
 
 // Close waits for what the server still does in the background. Requests must have
 // ended before.
-func (s *Server) Close() { s.cache.close() }
+func (s *Server) Close() {
+	s.cache.close()
+	s.domains.close()
+}
 
 // routes is everything that is not a code.
-func (s *Server) routes() (http.Handler, error) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.home)
-	mux.HandleFunc("POST /shorten", limited(s.shorten))
+func (s *Server) routes() error {
+	s.guard = http.NewCrossOriginProtection()
+	s.guard.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
+	if s.cfg.BaseURL != "" {
+		// A proxy may ask for another host than the visitor did.
+		if err := s.guard.AddTrustedOrigin(s.cfg.BaseURL); err != nil {
+			return fmt.Errorf("web: BaseURL must be a scheme and a host: %w", err)
+		}
+	}
+	own := s.everywhere()
+	own.HandleFunc("POST /shorten", limited(s.shorten))
 	// Where the address of the page with the new link is opened again.
-	mux.Handle("GET /shorten", http.RedirectHandler("/", http.StatusSeeOther))
-	mux.HandleFunc("GET /api/v1/links", s.withKey(s.listLinks))
-	mux.HandleFunc("POST /api/v1/links", s.withKey(s.createLink))
-	mux.HandleFunc("GET /api/v1/links/{code}", s.withKey(s.getLink))
-	mux.HandleFunc("PATCH /api/v1/links/{code}", s.withKey(s.editLink))
-	mux.HandleFunc("DELETE /api/v1/links/{code}", s.withKey(s.deleteLink))
-	mux.HandleFunc("GET /api/v1/links/{code}/stats", s.withKey(s.linkStats))
-	mux.HandleFunc("GET /api/v1/stats", s.withKey(s.allStats))
-	mux.HandleFunc("GET /api/v1/stats/links", s.withKey(s.popularLinks))
-	mux.HandleFunc("GET /api/v1/stats/unknown-codes", s.withKey(s.unknownCodes))
+	own.Handle("GET /shorten", http.RedirectHandler("/", http.StatusSeeOther))
+	own.HandleFunc("/shorten", s.otherMethod("GET, HEAD, POST"))
+	own.Handle("GET /-/assets/copy.js", s.asset("copy.js"))
+	if err := s.mountAPI(own); err != nil {
+		return err
+	}
+	s.own, s.custom = s.guard.Handler(own), s.guard.Handler(s.everywhere())
+	return nil
+}
+
+// everywhere is what is there on any domain.
+func (s *Server) everywhere() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.root)
 	mux.HandleFunc("GET /robots.txt", s.robots)
 	mux.Handle("GET /favicon.ico", s.asset("favicon.svg"))
 	mux.Handle("GET /-/assets/style.css", s.asset("style.css"))
-	mux.Handle("GET /-/assets/copy.js", s.asset("copy.js"))
 	mux.HandleFunc("/", s.notFound)
-	for path, methods := range map[string]string{
-		"/shorten":                    "GET, HEAD, POST",
-		"/api/v1/links":               "GET, HEAD, POST",
-		"/api/v1/links/{code}":        "GET, HEAD, PATCH, DELETE",
-		"/api/v1/links/{code}/stats":  "GET, HEAD",
-		"/api/v1/stats":               "GET, HEAD",
-		"/api/v1/stats/links":         "GET, HEAD",
-		"/api/v1/stats/unknown-codes": "GET, HEAD",
-	} {
-		mux.HandleFunc(path, s.otherMethod(methods))
-	}
-
-	// Another site's page must not act here with its visitor's browser.
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(http.HandlerFunc(s.crossOrigin))
-	if s.cfg.BaseURL != "" {
-		// A proxy may ask for another host than the visitor did.
-		if err := guard.AddTrustedOrigin(s.cfg.BaseURL); err != nil {
-			return nil, fmt.Errorf("web: BaseURL must be a scheme and a host: %w", err)
-		}
-	}
-	return guard.Handler(mux), nil
+	return mux
 }
 
 // otherMethod answers for a path that has methods, but not this one.
@@ -184,34 +208,16 @@ func (s *Server) otherMethod(allow string) http.HandlerFunc {
 // Handler serves visitors and programs.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if code, preview, ok := codeOf(r.URL.Path); ok {
-			s.visit(w, r, code, preview)
+		now := s.cfg.Now()
+		d := s.domains.of(r.Host, now)
+		if p, ok := pathOf(r.URL); ok {
+			s.visit(w, r, d, p, now)
 			return
 		}
-		s.mux.ServeHTTP(w, r)
-	})
-}
-
-// codeOf tells whether a path is /code, /code/ or /code+, and no path of the
-// server's own.
-func codeOf(path string) (code string, preview, ok bool) {
-	if len(path) < 2 {
-		return "", false, false
-	}
-	code = path[1:]
-	if c, found := strings.CutSuffix(code, "+"); found {
-		code, preview = c, true
-	} else {
-		code = strings.TrimSuffix(code, "/")
-	}
-	if code == "" || len(code) > snip.MaxCode || code == "shorten" || code == "api" || code == "-" {
-		return "", false, false
-	}
-	for i := range len(code) {
-		c := code[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return "", false, false
+		if d.custom() {
+			s.custom.ServeHTTP(w, r)
+			return
 		}
-	}
-	return code, preview, true
+		s.own.ServeHTTP(w, r)
+	})
 }
