@@ -13,12 +13,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
 	"snip"
 	"snip/problem"
-	"snip/wire"
 )
 
 // ErrUnreachable: no answer came from the server.
@@ -37,15 +36,22 @@ type Client struct {
 	server string
 	key    string
 	http   *http.Client
+	places sync.Map // Of domains, by host: where their codes are followed. See ShortURL.
 }
 
-var _ snip.Links = (*Client)(nil)
+var _ snip.Service = (*Client)(nil)
 
 // New checks the configuration. It does no I/O.
 func New(cfg Config) (*Client, error) {
 	u, err := url.Parse(cfg.Server)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("server %q must be a URL such as http://127.0.0.1:8080", cfg.Server)
+	}
+	if u.User != nil {
+		return nil, errors.New("server must not hold a user or password: a key goes into Key") // Not quoted: it is a secret.
+	}
+	if strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("key holds a character that no key has")
 	}
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{
@@ -56,157 +62,72 @@ func New(cfg Config) (*Client, error) {
 	return &Client{server: strings.TrimSuffix(cfg.Server, "/"), key: cfg.Key, http: cfg.HTTP}, nil
 }
 
-// Short is a link that was made.
-type Short struct {
-	Code     string `json:"code"`
-	ShortURL string `json:"short_url"`
-	Target   string `json:"url"`
+// request is what the server is asked.
+type request struct {
+	method, path string // The path with its query.
+	body         any    // Sent as JSON. Nil: none.
+	version      int64  // Sent as If-Match. 0: none.
+	name         string // Sent as Idempotency-Key. Empty: none.
 }
 
-// fields is what a person may set. A nil field is left out, a zero expiry is null.
-func fields(code, target, title *string, expires *time.Time) (map[string]any, error) {
-	m := map[string]any{}
-	for name, value := range map[string]*string{"code": code, "url": target, "title": title} {
-		if value == nil {
-			continue
-		}
-		// The encoder would send other characters in their place without a word.
-		if !utf8.ValidString(*value) {
-			return nil, &snip.Error{Code: snip.Invalid, Field: name, Message: "Is not valid UTF-8."}
-		}
-		m[name] = *value
-	}
-	if expires != nil {
-		m["expires_at"] = nil
-		if !expires.IsZero() {
-			m["expires_at"] = *expires
-		}
-	}
-	return m, nil
-}
-
-func newFields(n snip.NewLink) (map[string]any, error) {
-	var code, title *string
-	var expires *time.Time
-	if n.Code != "" {
-		code = &n.Code
-	}
-	if n.Title != "" {
-		title = &n.Title
-	}
-	if !n.ExpiresAt.IsZero() {
-		expires = &n.ExpiresAt
-	}
-	return fields(code, &n.Target, title, expires)
-}
-
-// Shorten makes a link the simple way, which may need no key.
-func (c *Client) Shorten(ctx context.Context, n snip.NewLink) (Short, error) {
-	body, err := newFields(n)
-	if err != nil {
-		return Short{}, err
-	}
-	var s Short
-	err = c.call(ctx, http.MethodPost, "/shorten", body, &s)
-	return s, err
-}
-
-// CreateLink makes a link.
-func (c *Client) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, error) {
-	body, err := newFields(n)
-	if err != nil {
-		return snip.Link{}, err
-	}
-	var l wire.Link
-	err = c.call(ctx, http.MethodPost, "/api/v1/links", body, &l)
-	return l.Link(), err
-}
-
-// Link finds a link by its code.
-func (c *Client) Link(ctx context.Context, code string) (snip.Link, error) {
-	var l wire.Link
-	err := c.call(ctx, http.MethodGet, path(code), nil, &l)
-	return l.Link(), err
-}
-
-// ListLinks returns a page of links.
-func (c *Client) ListLinks(ctx context.Context, p snip.Page) ([]snip.Link, error) {
-	q := url.Values{}
-	if p.Limit != 0 {
-		q.Set("limit", strconv.Itoa(p.Limit))
-	}
-	if p.After != 0 {
-		q.Set("after", strconv.FormatInt(p.After, 10))
-	}
-	var list struct {
-		Links []wire.Link `json:"links"`
-	}
-	if err := c.call(ctx, http.MethodGet, "/api/v1/links?"+q.Encode(), nil, &list); err != nil {
-		return nil, err
-	}
-	links := make([]snip.Link, len(list.Links))
-	for i, l := range list.Links {
-		links[i] = l.Link()
-	}
-	return links, nil
-}
-
-// EditLink changes a link.
-func (c *Client) EditLink(ctx context.Context, code string, e snip.LinkEdit) (snip.Link, error) {
-	body, err := fields(e.Code, e.Target, e.Title, e.ExpiresAt)
-	if err != nil {
-		return snip.Link{}, err
-	}
-	var l wire.Link
-	err = c.call(ctx, http.MethodPatch, path(code), body, &l)
-	return l.Link(), err
-}
-
-// DeleteLink removes a link.
-func (c *Client) DeleteLink(ctx context.Context, code string) error {
-	return c.call(ctx, http.MethodDelete, path(code), nil, nil)
-}
-
-func path(code string) string { return "/api/v1/links/" + url.PathEscape(code) }
-
-// call sends in as JSON, if there is any, and reads the answer into out.
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+// call asks the server once, and reads the answer into out. It returns the status of
+// an answer that is no error.
+func (c *Client) call(ctx context.Context, r request, out any) (status int, err error) {
 	var body io.Reader
-	if in != nil {
+	if r.body != nil {
 		// The encoder would write & and < in another way than they were typed; the
 		// server reads both the same, but its log is easier to read like this.
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
-		if err := e.Encode(in); err != nil {
-			return fmt.Errorf("client: %s %s: %w", method, path, err)
+		if err := e.Encode(r.body); err != nil {
+			return 0, fmt.Errorf("client: %s %s: %w", r.method, r.path, err)
 		}
 		body = &b
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.server+path, body)
+	req, err := http.NewRequestWithContext(ctx, r.method, c.server+r.path, body)
 	if err != nil {
-		return fmt.Errorf("client: %s %s: %w", method, path, err)
+		return 0, fmt.Errorf("client: %s %s: %w", r.method, r.path, err)
 	}
-	req.Header.Set("Accept", "application/json")
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
-	}
+	c.setHeaders(req.Header, r)
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return 0, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return problem.Read(resp)
+		return 0, problem.Read(resp)
 	}
 	if out == nil {
-		return nil
+		return resp.StatusCode, nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
-		return fmt.Errorf("client: answer to %s %s: %w", method, path, err)
+		return 0, fmt.Errorf("client: answer to %s %s: %w", r.method, r.path, err)
 	}
-	return nil
+	return resp.StatusCode, nil
+}
+
+func (c *Client) setHeaders(h http.Header, r request) {
+	h.Set("Accept", "application/json")
+	if r.body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if r.version != 0 {
+		h.Set("If-Match", `"`+strconv.FormatInt(r.version, 10)+`"`)
+	}
+	if r.name != "" {
+		h.Set("Idempotency-Key", r.name)
+	}
+	if c.key != "" {
+		h.Set("Authorization", "Bearer "+c.key)
+	}
+}
+
+// get asks for what out is read from.
+func (c *Client) get(ctx context.Context, path string, parameters url.Values, out any) error {
+	if len(parameters) > 0 {
+		path += "?" + parameters.Encode()
+	}
+	_, err := c.call(ctx, request{method: http.MethodGet, path: path}, out)
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -12,13 +11,17 @@ import (
 	"snip/wire"
 )
 
-var _ snip.Statistics = (*Client)(nil)
-
 // Stats returns what was counted for links. The zone of the range must come from
 // time.LoadLocation, for the server has nothing of it but its name.
 func (c *Client) Stats(ctx context.Context, q snip.StatsQuery) (snip.Stats, error) {
 	p := rangeParameters(q.Range)
 	p["code"] = q.Codes
+	if q.Domain != nil {
+		p.Set("domain", *q.Domain)
+	}
+	if q.Tag != "" {
+		p.Set("tag", q.Tag)
+	}
 	p.Set("step", q.Step.String())
 	p.Set("top", strconv.Itoa(q.Top))
 	raw, err := c.StatsJSON(ctx, p)
@@ -52,8 +55,8 @@ func (c *Client) UnknownCodes(ctx context.Context, r snip.Range, limit int) (sni
 }
 
 // StatsJSON returns the API's own answer, a wire.Stats. The parameters are code,
-// from, to, zone, step and top, as the API spells them; the server chooses what is
-// left out.
+// domain, tag, from, to, zone, step and top, as the API spells them; the server
+// chooses what is left out.
 func (c *Client) StatsJSON(ctx context.Context, parameters url.Values) (json.RawMessage, error) {
 	return c.ask(ctx, "/api/v1/stats", parameters)
 }
@@ -65,7 +68,7 @@ func (c *Client) PopularJSON(ctx context.Context, parameters url.Values) (json.R
 }
 
 func (c *Client) ask(ctx context.Context, path string, parameters url.Values) (raw json.RawMessage, err error) {
-	err = c.call(ctx, http.MethodGet, path+"?"+parameters.Encode(), nil, &raw)
+	err = c.get(ctx, path, parameters, &raw)
 	return raw, err
 }
 
