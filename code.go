@@ -2,7 +2,6 @@ package snip
 
 import (
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -75,5 +74,5 @@ func reserved() []string {
 }
 
 func wrongCode(format string, args ...any) error {
-	return &Error{Code: Invalid, Field: "code", Message: fmt.Sprintf(format, args...)}
+	return invalid("code", format, args...)
 }

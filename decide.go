@@ -52,6 +52,7 @@ type Decision struct {
 	Outcome  Outcome
 	Count    bool   // The visit is a click.
 	Arm      string // For Click.Arm.
+	Hidden   bool   // Of a preview: it must not show where the link leads.
 	Limit    Limit  // What is to be done about the link's click limit before this may be answered.
 }
 
@@ -66,26 +67,83 @@ const (
 
 // Decide says how a visit is answered at a moment; r is nil for a code that no link
 // has. It depends on nothing else and changes nothing. HEAD is answered as GET is,
-// but only a GET that is sent on is a click.
+// but only a GET that is sent on is a click, and a POST that brought the password.
+//
+// If Decision.Limit is not LimitNone, the answer holds only while a redirect is left.
 func Decide(r *Route, v Visit, now time.Time) Decision {
+	locked := r != nil && r.Special != nil && r.Special.PasswordHash != ""
 	switch {
 	case v.Method == http.MethodOptions:
 		return Decision{Status: http.StatusNoContent, Outcome: OutcomeOptions}
+	case v.Method == http.MethodPost && locked && v.Unlocked && !v.Preview:
 	case v.Method != http.MethodGet && v.Method != http.MethodHead:
 		return Decision{Status: http.StatusMethodNotAllowed, Outcome: OutcomeMethod}
-	case r == nil:
-		return Decision{Status: http.StatusNotFound, Outcome: OutcomeNotFound}
-	case r.Expired(now):
-		return Decision{Status: http.StatusGone, Outcome: OutcomeGone}
-	case v.Preview:
-		return Decision{Status: http.StatusOK, Outcome: OutcomePreview}
 	}
-	return Decision{
-		// Temporary by default, because a permanent redirect is followed by browsers
-		// without asking again: an edit would not be seen, a click not counted.
-		Status:   cmp.Or(r.Status, http.StatusTemporaryRedirect),
-		Location: r.Location,
-		Outcome:  OutcomeRedirect,
-		Count:    v.Method == http.MethodGet,
+	switch {
+	case r == nil, !r.Started(now), !r.takes(v.Rest):
+		return Decision{Status: http.StatusNotFound, Outcome: OutcomeNotFound}
+	case r.Expired(now) || v.UsedUp:
+		return r.ended(&v)
+	case v.Preview:
+		hidden := r.Special != nil && (locked || r.Special.ClickLimit > 0)
+		return Decision{Status: http.StatusOK, Outcome: OutcomePreview, Hidden: hidden}
+	case locked && !v.Unlocked:
+		return Decision{Status: http.StatusForbidden, Outcome: OutcomePassword}
+	}
+	d := r.redirect(&v)
+	d.Location = r.Location
+	if r.Special != nil {
+		r.Special.decide(&d, &v, now)
+	}
+	return d
+}
+
+// takes reports whether there may be more in the path than the code.
+func (r *Route) takes(rest string) bool {
+	if rest == "" || rest == "/" {
+		return true
+	}
+	return r.Special != nil && r.Special.ForwardPath && rest[0] == '/' && !climbs(rest)
+}
+
+// ended is what becomes of a visit to a link that has expired or is used up.
+func (r *Route) ended(v *Visit) Decision {
+	if r.Special == nil || r.Special.Fallback == "" || v.Preview {
+		return Decision{Status: http.StatusGone, Outcome: OutcomeGone}
+	}
+	d := r.redirect(v)
+	d.Location, d.Arm = r.Special.Fallback, fallbackArm
+	return d
+}
+
+// fallbackArm stands in statistics for those who were sent to the fallback.
+const fallbackArm = "fallback"
+
+// redirect is what all decisions have in common that send a visitor on.
+func (r *Route) redirect(v *Visit) Decision {
+	// Temporary by default, because a permanent redirect is followed by browsers
+	// without asking again: an edit would not be seen, a click not counted.
+	status := cmp.Or(r.Status, http.StatusTemporaryRedirect)
+	if v.Method == http.MethodPost {
+		status = http.StatusSeeOther // The password must not be posted to the target.
+	}
+	return Decision{Status: status, Outcome: OutcomeRedirect, Count: v.Method != http.MethodHead}
+}
+
+// decide completes a redirect to the usual location.
+func (s *Special) decide(d *Decision, v *Visit, now time.Time) {
+	if arm := s.choose(v, now); arm != nil {
+		d.Location, d.Arm = arm.Location, arm.Name
+	}
+	rest := v.Rest
+	if rest == "/" {
+		rest = ""
+	}
+	d.Location = forward(d.Location, rest, v.Query, s.Query)
+	if s.ClickLimit > 0 {
+		d.Limit = LimitTake
+		if c := v.Visitor.Class; v.Method == http.MethodHead || c == Bot || c == Preview || c == Prefetch {
+			d.Limit = LimitPeek
+		}
 	}
 }

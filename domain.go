@@ -1,7 +1,9 @@
 package snip
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -37,6 +39,54 @@ type DomainEdit struct {
 	Root         *string
 	NotFound     *string
 	NotFoundText *string
+}
+
+// Check returns an *Error that names the first field by which no domain can be made.
+func (n NewDomain) Check(r Rules) error {
+	host, err := CleanHost(n.Host)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.Own, func(own string) bool {
+		o, err := readHost(own)
+		return err == nil && (o.ascii() == host || sameAddress(o.ascii(), host))
+	}) {
+		return &Error{Code: Conflict, Field: "host", Message: "This server answers on " + host + " already."}
+	}
+	r.Own = append(slices.Clone(r.Own), host)
+	return cmp.Or(
+		r.checkAway("root_url", n.Root),
+		r.checkAway("not_found_url", n.NotFound),
+		checkLines("not_found_text", "text", n.NotFoundText, MaxNote),
+	)
+}
+
+// Check returns an *Error that names the first field that no domain can have.
+func (e DomainEdit) Check(r Rules) error {
+	var d NewDomain
+	set(&d.Root, e.Root)
+	set(&d.NotFound, e.NotFound)
+	set(&d.NotFoundText, e.NotFoundText)
+	return cmp.Or(
+		r.checkAway("root_url", d.Root),
+		r.checkAway("not_found_url", d.NotFound),
+		checkLines("not_found_text", "text", d.NotFoundText, MaxNote),
+	)
+}
+
+// checkAway checks where a domain leads those who follow no link. It must be
+// somewhere else: what is not found there, too, would lead on for ever.
+func (r Rules) checkAway(field, target string) error {
+	if target == "" {
+		return nil
+	}
+	if err := r.checkField(field, target); err != nil {
+		return err
+	}
+	if r.ownsTarget(target) {
+		return invalid(field, "The address is on this server itself, and following it could go on for ever. Use one elsewhere.")
+	}
+	return nil
 }
 
 // Domains is how one gets at domains. Everybody who may read sees them; changing them

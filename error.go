@@ -1,6 +1,10 @@
 package snip
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
 
 // Code says what kind of error it is. It survives the wire: the API answers with
 // it and the client turns the answer back into the same error.
@@ -48,4 +52,19 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return Internal
+}
+
+func invalid(field, format string, args ...any) error {
+	return &Error{Code: Invalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// item names one of a list in a field.
+func item(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
+
+// inField names another field in an error of a check, whose field is a general one.
+func inField(field string, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Field = field
+	}
+	return err
 }

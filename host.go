@@ -45,6 +45,52 @@ type host struct {
 // ascii returns the name in the one form that names can be compared in.
 func (h host) ascii() string { return strings.ToLower(strings.TrimSuffix(h.name, ".")) }
 
+// CleanHost returns the host of a domain in the form in which it is kept: in ASCII and
+// lower case, without a dot at its end; an IPv6 address in brackets. It returns an
+// *Error for field "host" for what cannot be one.
+func CleanHost(typed string) (string, error) {
+	wrong := func(format string, args ...any) (string, error) {
+		return "", invalid("host", "The host cannot be used: "+format, args...)
+	}
+	switch {
+	case typed == "":
+		return "", invalid("host", "The host is missing.")
+	case strings.Contains(typed, "://"):
+		return wrong("it must stand alone, without http:// or https://.")
+	}
+	if addr, err := netip.ParseAddr(typed); err == nil && addr.Is6() && addr.Zone() == "" {
+		return "[" + addr.String() + "]", nil
+	}
+	h, err := readHost(typed)
+	switch {
+	case err != nil:
+		return wrong("%v.", err)
+	case len(typed) > h.typed:
+		return wrong("it must stand alone, without a port.")
+	case h.name[0] == '[':
+		addr, err := netip.ParseAddr(strings.Trim(h.name, "[]"))
+		return "[" + addr.String() + "]", err
+	}
+	name := h.ascii()
+	// Browsers read what ends in a number as an IPv4 address, and have one spelling of it.
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
+	if _, err := netip.ParseAddr(name); number && err != nil {
+		return wrong("it ends as an IPv4 address does, but is none.")
+	}
+	return name, nil
+}
+
+// checkDomain checks the host of a domain that a question or a link names. None, and
+// the empty one, are right.
+func checkDomain(field string, host *string) error {
+	if host == nil || *host == "" {
+		return nil
+	}
+	_, err := CleanHost(*host)
+	return inField(field, err)
+}
+
 // readHost reads host or host:port and turns an internationalised name into ASCII.
 // Its errors complete the sentence "the host cannot be used: …".
 func readHost(hostport string) (host, error) {

@@ -1,6 +1,7 @@
 package snip
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -78,4 +79,71 @@ type Keys interface {
 const MaxLabel = 200
 
 // CheckLabel returns an *Error for field "label" if a key cannot have this label.
-func CheckLabel(label string) error { return checkLine("label", label, MaxLabel) }
+func CheckLabel(label string) error { return checkLine("label", "label", label, MaxLabel) }
+
+// Check returns an *Error that names the first field by which no key can be made.
+func (n NewKey) Check(now time.Time) error {
+	err := cmp.Or(
+		CheckLabel(n.Label), checkScopes(n.Scopes), checkContact(n.Contact), checkTimeZone(n.TimeZone),
+		checkDomain("domain", n.Domain), checkInstant("expires_at", n.ExpiresAt),
+	)
+	switch admin := slices.Contains(n.Scopes, ScopeAdmin); {
+	case err != nil:
+		return err
+	case admin && n.Domain != nil:
+		return invalid("domain", "A key with scope admin makes keys without limits. Leave out the domain, or the scope.")
+	case admin && n.OwnLinks:
+		return invalid("own_links", "A key with scope admin makes keys without limits. Leave out own_links, or the scope.")
+	case !n.ExpiresAt.IsZero() && !now.Before(n.ExpiresAt):
+		return invalid("expires_at", "A new key cannot have expired already; it is %s now.", written(now))
+	}
+	return nil
+}
+
+// Check returns an *Error that names the first field that no key can have. An expiry
+// in the past is none: it ends the key at once.
+func (e KeyEdit) Check() error {
+	var n NewKey
+	set(&n.Label, e.Label)
+	set(&n.Contact, e.Contact)
+	set(&n.TimeZone, e.TimeZone)
+	set(&n.ExpiresAt, e.ExpiresAt)
+	return cmp.Or(CheckLabel(n.Label), checkContact(n.Contact), checkTimeZone(n.TimeZone), checkInstant("expires_at", n.ExpiresAt))
+}
+
+// CleanScopes returns scopes in the order in which keys have them, each once. The list
+// it is given stays as it is.
+func CleanScopes(scopes []Scope) []Scope {
+	return slices.DeleteFunc(allScopes(), func(s Scope) bool { return !slices.Contains(scopes, s) })
+}
+
+func allScopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
+
+func checkScopes(scopes []Scope) error {
+	if len(scopes) == 0 {
+		return invalid("scopes", "A key without a scope allows nothing. Name read, write or admin.")
+	}
+	for i, s := range scopes {
+		field := item("scopes", i)
+		if !slices.Contains(allScopes(), s) {
+			return invalid(field, "%q is no scope. Name read, write or admin.", shorten(string(s)))
+		}
+		if slices.Contains(scopes[:i], s) {
+			return invalid(field, "The scope %s is there twice.", s)
+		}
+	}
+	return nil
+}
+
+func checkContact(contact string) error {
+	return checkLine("contact", "contact", contact, MaxContact)
+}
+
+// checkTimeZone asks the list of zones that the program carries or finds. "Local" is
+// the server's by another name, and means another zone on each machine.
+func checkTimeZone(name string) error {
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" {
+		return invalid("time_zone", "%q is no time zone. Write it as Europe/Berlin.", shorten(name))
+	}
+	return nil
+}

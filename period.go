@@ -24,7 +24,7 @@ func ParseStep(name string) (Step, error) {
 			return s, nil
 		}
 	}
-	return 0, wrongQuery("step", "%q is no step. Name hour, day, week or month.", name)
+	return 0, invalid("step", "%q is no step. Name hour, day, week or month.", name)
 }
 
 // Range is days of one zone, the first and the last included.
@@ -40,17 +40,17 @@ const MaxSteps = 10_000
 func (r Range) Check(s Step) error {
 	for field, d := range map[string]Date{"from": r.From, "to": r.To} {
 		if d.Year < 1970 || d.Year > 9999 {
-			return wrongQuery(field, "The year must lie between 1970 and 9999, not be %d.", d.Year)
+			return invalid(field, "The year must lie between 1970 and 9999, not be %d.", d.Year)
 		}
 	}
 	days := r.Days()
 	if days < 1 {
-		return wrongQuery("from", "The range ends before it starts: from is %s and to is %s.", r.From, r.To)
+		return invalid("from", "The range ends before it starts: from is %s and to is %s.", r.From, r.To)
 	}
 	// A day has up to 25 hours; a month 28 days or more.
 	steps := [...]int{25 * days, days, days/7 + 2, days/28 + 2}[s]
 	if steps > MaxSteps {
-		return wrongQuery("from", "From %s to %s is more than %d steps of one %s. Ask for fewer days or a longer step.",
+		return invalid("from", "From %s to %s is more than %d steps of one %s. Ask for fewer days or a longer step.",
 			r.From, r.To, MaxSteps, s)
 	}
 	return nil

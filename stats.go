@@ -2,7 +2,6 @@ package snip
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -49,13 +48,24 @@ type StatsQuery struct {
 // Check returns an *Error that names the field which cannot be answered.
 func (q StatsQuery) Check() error {
 	if len(q.Codes) > MaxStatsLinks {
-		return wrongQuery("code", "A set has at most %d links; these are %d.", MaxStatsLinks, len(q.Codes))
+		return invalid("code", "A set has at most %d links; these are %d.", MaxStatsLinks, len(q.Codes))
+	}
+	if q.Tag != "" {
+		if len(q.Codes) > 0 {
+			return invalid("tag", "Ask for codes or for a tag, not for both.")
+		}
+		if err := CheckTag("tag", q.Tag); err != nil {
+			return err
+		}
+	}
+	if err := checkDomain("domain", q.Domain); err != nil {
+		return err
 	}
 	if q.Step > StepMonth {
-		return wrongQuery("step", "Must be hour, day, week or month.")
+		return invalid("step", "Must be hour, day, week or month.")
 	}
 	if q.Top < 0 || q.Top > MaxTop {
-		return wrongQuery("top", "Must be a whole number from 0 to %d.", MaxTop)
+		return invalid("top", "Must be a whole number from 0 to %d.", MaxTop)
 	}
 	return q.Range.Check(q.Step)
 }
@@ -167,8 +177,4 @@ type UnknownCodes struct {
 type CodeHits struct {
 	Code string
 	Hits int64
-}
-
-func wrongQuery(field, format string, args ...any) error {
-	return &Error{Code: Invalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }

@@ -26,8 +26,8 @@ const (
 // Rules say which targets an instance accepts. The zero value is useful: it
 // accepts http, https, mailto, tel and sms, and knows no host as its own.
 type Rules struct {
-	// Own are the hosts this instance answers on, as host or host:port. Without a
-	// port, 80 and 443 are meant. A target that would lead back to a code on one of
+	// Own are the hosts this instance answers on, its custom domains among them, as host
+	// or host:port. Without a port, 80 and 443 are meant. A target that would lead back to a code on one of
 	// them is refused.
 	Own []string
 	// Schemes are accepted as well, such as "viber". Those that run code or read
@@ -85,6 +85,9 @@ func (r Rules) CheckTarget(target string) error {
 	}
 	return checkOther(target, rest)
 }
+
+// checkField checks a target that the API has in another field than url.
+func (r Rules) checkField(field, target string) error { return inField(field, r.CheckTarget(target)) }
 
 // checkText refuses what no address may hold, of whatever scheme.
 func checkText(target string) error {
@@ -178,6 +181,15 @@ func (r Rules) owns(h host) bool {
 	})
 }
 
+// ownsTarget reports whether a target that was accepted leads to this instance.
+func (r Rules) ownsTarget(target string) bool {
+	_, rest, _ := cutScheme(target)
+	authority, _ := cutAuthority(rest)
+	_, hostport := cutUser(authority)
+	h, err := readHost(hostport)
+	return err == nil && isWebTarget(target) && r.owns(h)
+}
+
 // leadsToCode reports whether a request for a path may be answered as one for a
 // code: the path is decoded, cleaned and cut as the redirect does it.
 func leadsToCode(p string) bool {
@@ -204,6 +216,11 @@ func cutScheme(target string) (scheme, rest string, ok bool) {
 }
 
 func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
+
+func isWebTarget(target string) bool {
+	scheme, _, _ := cutScheme(target)
+	return isWeb(scheme)
+}
 
 // dangerous reports schemes whose addresses act with the rights of whoever opens
 // them.
@@ -274,5 +291,5 @@ func shorten(s string) string {
 }
 
 func wrongTarget(format string, args ...any) error {
-	return &Error{Code: Invalid, Field: "url", Message: fmt.Sprintf(format, args...)}
+	return invalid("url", format, args...)
 }
