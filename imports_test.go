@@ -44,10 +44,10 @@ var imports = []struct {
 	},
 	{
 		"snip/store", []string{
-			"snip", "snip/event", "snip/rollup", "snip/queue", "snip/queue/outbox", "snip/internal/sqlitefile",
+			"snip", "snip/event", "snip/wire", "snip/rollup", "snip/queue", "snip/queue/outbox", "snip/internal/sqlitefile",
 			"modernc.org/sqlite/...", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...", "github.com/pressly/goose/v3",
 		},
-		"links and queues meet in a transaction only: a change is told to the outbox, and no engine is known here",
+		"links and queues meet in a transaction only: a change is told to the outbox, field by field as the API names them, and no engine is known here",
 	},
 	{
 		"snip/web", []string{
@@ -66,7 +66,7 @@ var imports = []struct {
 	},
 	{
 		"snip/cmd/snip", []string{
-			"snip", "snip/client", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker",
+			"snip", "snip/client", "snip/event", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker",
 			"snip/queue", "snip/queue/engine/postgres", "snip/queue/engine/sqlite", "snip/queue/outbox", "snip/queue/spool",
 			"github.com/caarlos0/env/v11", "github.com/lmittmann/tint", "github.com/mattn/go-isatty",
 			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra",
