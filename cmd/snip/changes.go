@@ -14,16 +14,20 @@ import (
 	"snip/web"
 )
 
-// startChanges sends changes of links to their topic, those of processes that died
-// included, and has the site hear of everybody's. What it returns stops both.
+// startChanges sends what is told of changes to its topics, that of processes that died
+// included, and has the site hear of everybody's. What it returns stops all of it.
 func startChanges(ctx context.Context, s *stores, site *web.Server,
 	registry prometheus.Registerer, log *slog.Logger, fail context.CancelCauseFunc,
 ) (stop func() error, err error) {
-	forwarder, err := outbox.NewForwarder(outbox.ForwarderConfig{
-		Outbox: s.links.Outbox(), Store: s.links, Engine: s.log, Topic: store.LinksTopic(), Logger: log,
-	})
-	if err != nil {
-		return nil, err
+	var forwarders []*outbox.Forwarder
+	for _, t := range toldTopics(s.links) {
+		f, err := outbox.NewForwarder(outbox.ForwarderConfig{
+			Outbox: t.outbox, Store: s.links, Engine: s.log, Topic: t.topic, Logger: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		forwarders = append(forwarders, f)
 	}
 	subscriber, err := queue.NewSubscriber(queue.SubscriberConfig{
 		Topic: store.LinksTopic(), Engine: s.log, Handle: site.LinkChanged, Lost: site.ForgetLinks, Logger: log,
@@ -32,9 +36,28 @@ func startChanges(ctx context.Context, s *stores, site *web.Server,
 		return nil, err
 	}
 	registry.MustRegister(newOutboxCollector(s.links))
-	forwarded := start(ctx, fail, forwarder.Run)
-	heard := start(ctx, fail, subscriber.Run)
-	return func() error { return errors.Join(forwarded(), heard()) }, nil
+	var stops []func() error
+	for _, f := range forwarders {
+		stops = append(stops, start(ctx, fail, f.Run))
+	}
+	stops = append(stops, start(ctx, fail, subscriber.Run))
+	return func() error {
+		var err error
+		for _, stop := range stops {
+			err = errors.Join(err, stop())
+		}
+		return err
+	}, nil
+}
+
+// told is a topic that is told of changes, and what is on its way there.
+type told struct {
+	topic  queue.TopicConfig
+	outbox *outbox.Outbox
+}
+
+func toldTopics(links *store.Store) []told {
+	return []told{{store.LinksTopic(), links.Outbox()}, {store.AuditTopic(), links.AuditOutbox()}}
 }
 
 // outboxCollector measures all figures at once. What cannot be measured is left out, so
@@ -45,11 +68,12 @@ type outboxCollector struct {
 }
 
 func newOutboxCollector(links *store.Store) *outboxCollector {
+	topic := []string{"topic"}
 	return &outboxCollector{
 		links:  links,
-		rows:   prometheus.NewDesc("snip_outbox_rows", "Changes of links that are not in their topic yet.", nil, nil),
-		max:    prometheus.NewDesc("snip_outbox_max_rows", "Bound of the outbox: at it changes are refused.", nil, nil),
-		oldest: prometheus.NewDesc("snip_outbox_oldest_seconds", "Age of the oldest change that is not in its topic yet.", nil, nil),
+		rows:   prometheus.NewDesc("snip_outbox_rows", "What is told of changes and is not in its topic yet.", topic, nil),
+		max:    prometheus.NewDesc("snip_outbox_max_rows", "Bound of the outbox, of all topics together: at it changes are refused.", nil, nil),
+		oldest: prometheus.NewDesc("snip_outbox_oldest_seconds", "Age of the oldest change that is not in its topic yet.", topic, nil),
 	}
 }
 
@@ -62,11 +86,15 @@ func (c *outboxCollector) Describe(ch chan<- *prometheus.Desc) {
 func (c *outboxCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	stats, err := c.links.Outbox().Stats(ctx, c.links.Read())
-	if err != nil {
-		return
+	for i, t := range toldTopics(c.links) {
+		stats, err := t.outbox.Stats(ctx, c.links.Read())
+		if err != nil {
+			return
+		}
+		if i == 0 {
+			ch <- prometheus.MustNewConstMetric(c.max, prometheus.GaugeValue, float64(stats.MaxRows))
+		}
+		ch <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(stats.Rows), t.topic.Name)
+		ch <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age(stats.Oldest), t.topic.Name)
 	}
-	ch <- prometheus.MustNewConstMetric(c.rows, prometheus.GaugeValue, float64(stats.Rows))
-	ch <- prometheus.MustNewConstMetric(c.max, prometheus.GaugeValue, float64(stats.MaxRows))
-	ch <- prometheus.MustNewConstMetric(c.oldest, prometheus.GaugeValue, age(stats.Oldest))
 }

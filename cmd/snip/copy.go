@@ -74,13 +74,16 @@ func moveTopics(ctx context.Context, out io.Writer, target, source *stores) erro
 	if !ok || !ok2 {
 		return errors.New("one of the two keeps topics that cannot be moved")
 	}
-	topic := worker.ClicksTopic(0)
-	n, err := queue.MoveTopic(ctx, to, from, topic)
-	if err != nil {
-		return err
+	for _, topic := range []queue.TopicConfig{worker.ClicksTopic(0), store.AuditTopic()} {
+		n, err := queue.MoveTopic(ctx, to, from, topic)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "topic %-10s %10d messages, the same positions in both\n", topic.Name, n); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(out, "topic %-10s %10d messages, the same positions in both\n", topic.Name, n)
-	return err
+	return nil
 }
 
 // openPlace opens what keeps everything in a directory or a database.

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"snip"
 	"snip/queue"
 	"snip/queue/spool"
 	"snip/store"
@@ -187,15 +188,17 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 	if err != nil {
 		return nil, nil, &usageError{fmt.Errorf("SNIP_TRUSTED_PROXIES: %w", err)}
 	}
-	site, err := web.New(web.Config{
-		Links: s.links, Stats: s.links, Keys: s.links, Notes: clicks, Progress: progress{clicks, s.count}.read, Unknown: s.links,
-		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy, Zone: cfg.TimeZone.Location,
-		Metrics: registry, Logger: log,
-	})
+	visitors, err := visitor.New(visitor.Config{Database: cfg.CountryDB, Logger: log})
 	if err != nil {
 		return nil, nil, err
 	}
-	visitors, err := visitor.New(visitor.Config{Database: cfg.CountryDB, Logger: log})
+	site, err := web.New(web.Config{
+		Service: func(k snip.Key) snip.Service { return s.links.As(k) },
+		Routes:  s.links, Limits: s.links, Domains: s.links.Domains, Keys: s.links, Unknown: s.links,
+		Notes: clicks, Visitors: visitors, Progress: progress{clicks, s.count}.read,
+		BaseURL: cfg.BaseURL, OpenShorten: cfg.openShorten(), Proxies: proxies, RespectPrivacy: cfg.RespectPrivacy, Zone: cfg.TimeZone.Location,
+		Metrics: registry, Logger: log,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -206,13 +209,17 @@ func newSite(ctx context.Context, cfg config, s *stores, clicks *spool.Spool,
 	return site, shipper, shipper.Refresh(ctx)
 }
 
+// forever is for what is kept as long as there is room for it.
+const forever = 200 * 365 * 24 * time.Hour
+
 func startWorker(ctx context.Context, cfg config, s *stores, log *slog.Logger, fail context.CancelCauseFunc) func() error {
 	counted := start(ctx, fail, s.count.Run)
 	retained := start(ctx, fail, func(ctx context.Context) error {
 		return s.count.Retain(ctx, worker.Retention{FineDays: cfg.FineDays, Zone: cfg.TimeZone.Location})
 	})
 	trimmed := start(ctx, fail, queue.Retention{Engine: s.log, Topic: store.LinksTopic().Name, Logger: log}.Run)
-	return func() error { return errors.Join(retained(), trimmed(), counted()) }
+	audited := start(ctx, fail, queue.Retention{Engine: s.log, Topic: store.AuditTopic().Name, MaxAge: forever, Logger: log}.Run)
+	return func() error { return errors.Join(retained(), trimmed(), audited(), counted()) }
 }
 
 // start runs one part of the process apart from the context that stops it: the
