@@ -24,3 +24,18 @@ func Hash(salt []byte, address netip.Addr, userAgent string) uint64 {
 	sum := sha256.Sum256(text)
 	return max(1, binary.BigEndian.Uint64(sum[:]))
 }
+
+// lasting returns a number that is the same for the same address and user agent for
+// ever, an FNV-1a hash. Anybody can find out by trying whose it is: it must not be kept.
+func lasting(address netip.Addr, userAgent string) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	ip := address.As16() // As in Hash. Zero if it is not valid.
+	for _, b := range ip {
+		h = (h ^ uint64(b)) * prime
+	}
+	for i := range len(userAgent) {
+		h = (h ^ uint64(userAgent[i])) * prime
+	}
+	return h
+}

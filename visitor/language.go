@@ -5,21 +5,45 @@ import (
 	"strings"
 )
 
-// readLanguage returns the primary tag of the language that Accept-Language likes
-// best: the highest quality, of equal ones the first.
-func readLanguage(header string) string {
-	best, quality := unknown, 0.0
+// language is the one that a visitor likes best.
+type language struct {
+	primary string // Its first part in lower case, such as "pt"; unknown if there is none.
+	tag     string // All of it in lower case, such as "pt-br"; empty if there is none.
+}
+
+// maxTag is the most bytes of a language that is more than its first part.
+const maxTag = 35
+
+// readLanguage returns the language that Accept-Language likes best: the one with the
+// highest quality, of equal ones the first.
+func readLanguage(header string) language {
+	best, quality := language{primary: unknown}, 0.0
 	for item := range strings.SplitSeq(header, ",") {
 		tag, parameter, _ := strings.Cut(item, ";")
-		primary, _, _ := strings.Cut(strings.TrimSpace(tag), "-")
+		tag = strings.TrimSpace(tag)
+		primary, _, _ := strings.Cut(tag, "-")
 		if !isLanguage(primary) {
 			continue
 		}
 		if q := qualityOf(parameter); q > quality {
-			best, quality = strings.ToLower(primary), q
+			best, quality = language{primary: strings.ToLower(primary)}, q
+			best.tag = best.primary
+			if isTag(tag) {
+				best.tag = strings.ToLower(tag)
+			}
 		}
 	}
 	return best
+}
+
+// isTag reports whether a language has nothing but letters, digits and hyphens.
+func isTag(s string) bool {
+	for _, c := range []byte(s) {
+		if low := c | 0x20; (low < 'a' || low > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return len(s) <= maxTag
 }
 
 // isLanguage reports a code of ISO 639, which has two or three letters.

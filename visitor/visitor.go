@@ -92,7 +92,7 @@ type Reader struct {
 
 	agents    *memo[agent]
 	referrers *memo[referrer]
-	languages *memo[string]
+	languages *memo[language]
 
 	countries atomic.Pointer[countries] // Nil: none can be told.
 	seen      stamp                     // Of the file last looked at. New and Run use it, one after the other.
@@ -118,7 +118,7 @@ func New(cfg Config) (*Reader, error) {
 		media:     media,
 		agents:    newMemo[agent](halfAgents),
 		referrers: newMemo[referrer](halfReferrers),
-		languages: newMemo[string](halfLanguages),
+		languages: newMemo[language](halfLanguages),
 	}
 	if r.now == nil {
 		r.now = time.Now
@@ -139,7 +139,7 @@ func (r *Reader) Profile(f Facts) Profile {
 		Device:   agent.device,
 		Referrer: referrer.host,
 		Medium:   cmp.Or(medium, referrer.medium),
-		Language: r.languages.get(cut(f.Language, maxLanguage), readLanguage),
+		Language: r.languages.get(cut(f.Language, maxLanguage), readLanguage).primary,
 		Campaign: campaign,
 	}
 	if early(cut(f.Purpose, maxPurpose)) {
@@ -147,6 +147,25 @@ func (r *Reader) Profile(f Facts) Profile {
 	}
 	p.Country, p.Region = r.countries.Load().of(f.Address)
 	return p
+}
+
+// Visitor tells what the rules and limits of a link ask for. It says the same as Profile
+// of what both know.
+func (r *Reader) Visitor(f Facts) snip.Visitor {
+	userAgent := cut(f.UserAgent, maxUserAgent)
+	agent := r.agents.get(userAgent, r.readAgent)
+	v := snip.Visitor{
+		Class:    agent.class,
+		Device:   agent.device,
+		OS:       agent.os,
+		Language: r.languages.get(cut(f.Language, maxLanguage), readLanguage).tag,
+		Hash:     lasting(f.Address, userAgent),
+	}
+	if early(cut(f.Purpose, maxPurpose)) {
+		v.Class = snip.Prefetch
+	}
+	v.Country, _ = r.countries.Load().of(f.Address)
+	return v
 }
 
 // early reports a request made before anybody clicked: Sec-Purpose: prefetch, or
