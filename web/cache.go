@@ -262,9 +262,9 @@ func weight(at place, e *entry) uint32 {
 	}
 	n += len(s.PasswordHash) + len(s.Fallback) + special
 	for _, r := range s.Rules {
-		n += len(r.Name) + len(r.Target) + rule
-		for _, a := range r.Split {
-			n += len(a.Name) + len(a.Target) + 2*value
+		n += rule
+		for _, a := range r.Arms {
+			n += len(a.Name) + len(a.Location) + 2*value
 		}
 		for _, list := range [...][]string{r.When.Devices, r.When.Systems, r.When.Languages, r.When.Countries} {
 			n += weightOf(list, value)

@@ -35,13 +35,7 @@ func (s *Server) ForgetLinks() {
 	s.cache.doubtAll()
 }
 
-// forget is for changes that this process made itself, to the links with these codes:
-// nobody sees them any more as they were.
-func (s *Server) forget(domain string, codes ...string) {
-	eachPlace(domain, codes, s.cache.invalidate)
-}
-
-// forgetDomains is the same for changes of domains.
+// forgetDomains is for changes of domains that this process made itself.
 func (s *Server) forgetDomains() { s.domains.doubt() }
 
 // eachPlace calls f for wherever the cache may keep the links with these codes, whether

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"snip"
@@ -21,10 +22,11 @@ var files embed.FS
 
 // pages are the templates, each with the type it is executed with.
 type pages struct {
-	home    *template.Template // homePage
-	made    *template.Template // madePage
-	preview *template.Template // previewPage
-	message *template.Template // messagePage
+	home     *template.Template // homePage
+	made     *template.Template // madePage
+	preview  *template.Template // previewPage
+	password *template.Template // passwordPage
+	message  *template.Template // messagePage
 }
 
 // homePage is the form, or what this is where shortening needs a key.
@@ -39,11 +41,16 @@ type homePage struct {
 // madePage shows a link that was just made.
 type madePage struct{ ShortURL, Target string }
 
-// previewPage shows where a link leads.
+// previewPage shows where a link leads, or why it does not.
 type previewPage struct {
 	ShortURL, Target, Title string
+	Varies                  bool              // It leads some visitors elsewhere.
+	Hidden                  string            // Why Target is not shown.
 	Follow                  template.HTMLAttr // The attribute href of where it leads.
 }
+
+// passwordPage asks for the password of a link.
+type passwordPage struct{ Wrong string } // With the one before.
 
 // messagePage says why there is no more to see.
 type messagePage struct{ Title, Text string }
@@ -51,7 +58,7 @@ type messagePage struct{ Title, Text string }
 func newPages() (*pages, error) {
 	p := &pages{}
 	for name, t := range map[string]**template.Template{
-		"home": &p.home, "made": &p.made, "preview": &p.preview, "message": &p.message,
+		"home": &p.home, "made": &p.made, "preview": &p.preview, "password": &p.password, "message": &p.message,
 	} {
 		var err error
 		if *t, err = template.ParseFS(files, "templates/layout.html", "templates/"+name+".html"); err != nil {
@@ -60,6 +67,9 @@ func newPages() (*pages, error) {
 	}
 	return p, nil
 }
+
+// policy is what a page may load: files of the server.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // page writes a page. It is executed before anything is sent, so that a fault in it
 // is an error and not half a page.
@@ -72,8 +82,9 @@ func (s *Server) page(w http.ResponseWriter, status int, t *template.Template, d
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "+
-		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	if h.Get("Content-Security-Policy") == "" {
+		h.Set("Content-Security-Policy", policy+"; form-action 'self'")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	if h.Get("Cache-Control") == "" {
@@ -85,8 +96,26 @@ func (s *Server) page(w http.ResponseWriter, status int, t *template.Template, d
 	}
 }
 
-func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
-	s.page(w, http.StatusOK, s.pages.home, homePage{Open: s.cfg.OpenShorten})
+// root is what stands at / of a domain.
+func (s *Server) root(w http.ResponseWriter, r *http.Request) {
+	d := s.domains.of(r.Host, s.cfg.Now())
+	switch {
+	case d != nil && d.root != nil:
+		lead(w, d.root)
+	case d.custom():
+		s.page(w, http.StatusOK, s.pages.message, messagePage{d.Host, "Short links live here."})
+	default:
+		s.page(w, http.StatusOK, s.pages.home, homePage{Open: s.cfg.OpenShorten})
+	}
+}
+
+// lead sends a visitor to a page of a domain's owner.
+func lead(w http.ResponseWriter, location []string) {
+	h := w.Header()
+	h["Location"] = location
+	h["Cache-Control"] = noStore
+	h["Content-Length"] = nothing
+	w.WriteHeader(http.StatusFound)
 }
 
 // homeAgain shows what was typed, with what is wrong beside it.
@@ -98,37 +127,48 @@ func (s *Server) homeAgain(w http.ResponseWriter, n snip.NewLink, p problem.Prob
 	s.page(w, p.Status, s.pages.home, page)
 }
 
-// preview shows where a link leads. While the store is away it lacks the title, and
-// shows the target as the header Location has it.
-func (s *Server) preview(w http.ResponseWriter, r *http.Request, code string, route snip.Route) {
+// preview shows where a link leads, unless that is hidden. While the store is away it
+// lacks the title, and shows the target as the header Location has it.
+func (s *Server) preview(w http.ResponseWriter, r *http.Request, v *visit, hidden bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), staleWait)
 	defer cancel()
-	page := previewPage{ShortURL: s.shortURL(r, code), Target: route.Location}
-	l, err := s.cfg.Links.Link(ctx, code)
+	ref, route := snip.Ref{Domain: v.domain.Host, Code: v.code}, v.entry.link
+	page := previewPage{ShortURL: s.shortURL(r, ref.Domain, ref.Code), Target: route.Location}
+	l, err := s.cfg.Service(snip.Key{}).Link(ctx, ref)
 	if snip.CodeOf(err) == snip.NotFound {
-		s.fail(w, r, err)
+		s.missing(w, r, v.domain, "No link has this code.")
 		return
 	}
 	if err == nil {
 		page.Target, page.Title = l.Target, l.Title
-		if route, err = l.Route(); err != nil {
+		if route, err = l.Route(v.code, ""); err != nil {
 			s.fail(w, r, err)
 			return
 		}
+		// The cache may not have heard of it yet.
+		hidden = hidden || l.HasPassword || l.ClickLimit > 0 || v.at.Before(l.StartsAt)
 	}
+	if hidden {
+		s.page(w, http.StatusOK, s.pages.preview, previewPage{ShortURL: page.ShortURL, Hidden: "Its owner does not want to show beforehand where this link leads."})
+		return
+	}
+	page.Varies = route.Special != nil && len(route.Special.Rules) > 0
 	// As an URL the template would encode parts of it anew. It is safe: a target was
 	// checked against the list of schemes before it was kept.
 	page.Follow = template.HTMLAttr(`href="` + template.HTMLEscapeString(route.Location) + `"`)
 	s.page(w, http.StatusOK, s.pages.preview, page)
 }
 
-func (s *Server) gone(w http.ResponseWriter, r *http.Request) {
-	const text = "This link has expired."
+func (s *Server) gone(w http.ResponseWriter, r *http.Request, v *visit) {
+	page := messagePage{"Used up", "This link has been followed as often as it may be."}
+	if v.entry.link.Expired(v.at) {
+		page = messagePage{"Expired", "This link has expired."}
+	}
 	if wantsPage(r) {
-		s.page(w, http.StatusGone, s.pages.message, messagePage{"Expired", text})
+		s.page(w, http.StatusGone, s.pages.message, page)
 		return
 	}
-	s.problem(w, http.StatusGone, text)
+	s.problem(w, http.StatusGone, page.Text)
 }
 
 func (s *Server) failPage(w http.ResponseWriter, p problem.Problem) {
@@ -145,7 +185,26 @@ func (s *Server) failPage(w http.ResponseWriter, p problem.Problem) {
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
-	s.fail(w, r, &snip.Error{Code: snip.NotFound, Message: "There is nothing at this address."})
+	d := s.domains.of(r.Host, s.cfg.Now())
+	if !d.custom() && (strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/-/")) {
+		d = nil // What is missing there is the server's own, not a page of the domain's owner.
+	}
+	s.missing(w, r, d, "There is nothing at this address.")
+}
+
+// missing answers for what is not there as the owner of the domain wants it.
+func (s *Server) missing(w http.ResponseWriter, r *http.Request, d *domain, message string) {
+	if d != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		if d.notFound != nil {
+			lead(w, d.notFound)
+			return
+		}
+		if d.NotFoundText != "" && wantsPage(r) {
+			s.page(w, http.StatusNotFound, s.pages.message, messagePage{"Nothing here", d.NotFoundText})
+			return
+		}
+	}
+	s.fail(w, r, &snip.Error{Code: snip.NotFound, Message: message})
 }
 
 // robots keeps crawlers from what is not for them. Links themselves may be followed.

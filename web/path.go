@@ -7,8 +7,8 @@ import (
 	"snip"
 )
 
-// path is that of a visit to a link.
-type path struct {
+// codePath is that of a visit to a link.
+type codePath struct {
 	code    string
 	rest    string // What follows the code, encoded as it came, with its slash.
 	preview bool   // The code was followed by a +.
@@ -16,13 +16,13 @@ type path struct {
 
 // pathOf tells whether an address is /code, /code+ or /code/more, and none of the
 // server's own. Whether a link takes more than its code is its own matter.
-func pathOf(u *url.URL) (p path, ok bool) {
+func pathOf(u *url.URL) (p codePath, ok bool) {
 	text := u.Path
 	if u.RawPath != "" {
 		text = u.RawPath // An encoded slash ends no code.
 	}
 	if len(text) < 2 || text[0] != '/' {
-		return path{}, false
+		return codePath{}, false
 	}
 	p.code = text[1:]
 	if i := strings.IndexByte(p.code, '/'); i >= 0 {
@@ -33,12 +33,12 @@ func pathOf(u *url.URL) (p path, ok bool) {
 	if !isCode(p.code) {
 		code, err := url.PathUnescape(p.code)
 		if err != nil || u.RawPath == "" || !isCode(code) {
-			return path{}, false
+			return codePath{}, false
 		}
 		p.code = code
 	}
 	if p.code == "shorten" || p.code == "api" || p.code == "-" {
-		return path{}, false
+		return codePath{}, false
 	}
 	if len(p.rest) > 1 {
 		escaped := u.EscapedPath()

@@ -92,18 +92,19 @@ type Config struct {
 
 // Server is safe for concurrent use.
 type Server struct {
-	cfg     Config
-	log     *slog.Logger
-	cache   *cache
-	domains *domains
-	locks   *locks
-	unknown *unknown // Nil: there is no report.
-	metrics *metrics
-	pages   *pages
-	buffers sync.Pool                   // Of *[]byte, for notes.
-	guard   *http.CrossOriginProtection // Another site's page must not act here with its visitor's browser.
-	own     http.Handler                // What is no code, on the instance's own domain.
-	custom  http.Handler                // The same on all others.
+	cfg        Config
+	log        *slog.Logger
+	cache      *cache
+	domains    *domains
+	locks      *locks
+	unknown    *unknown // Nil: there is no report.
+	metrics    *metrics
+	pages      *pages
+	limitsAway quiet                       // For the log.
+	buffers    sync.Pool                   // Of *[]byte, for notes.
+	guard      *http.CrossOriginProtection // Another site's page must not act here with its visitor's browser.
+	own        http.Handler                // What is no code, on the instance's own domain.
+	custom     http.Handler                // The same on all others.
 }
 
 // New makes a server. It does no I/O.

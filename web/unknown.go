@@ -73,9 +73,10 @@ func newUnknown(cfg Config) *unknown {
 	return u
 }
 
-// see takes up a visit if it is one to an unknown code.
+// see takes up a visit if it is one to an unknown code. With more behind it, it is as
+// likely no code at all.
 func (u *unknown) see(code string, v snip.Visit, d snip.Decision, now time.Time) {
-	if u == nil || d.Outcome != snip.OutcomeNotFound || v.Method != http.MethodGet || v.Preview {
+	if u == nil || d.Outcome != snip.OutcomeNotFound || v.Method != http.MethodGet || v.Preview || len(v.Rest) > 1 {
 		return
 	}
 	slot := now.Truncate(snip.Slot).Unix()
@@ -119,10 +120,13 @@ func (u *unknown) wake() {
 	}
 }
 
-// Run does what the server does beside answering, until ctx ends: it writes the
-// report of unknown codes, and at last what is left of it. For that to be all,
-// requests must have ended before. It returns nil, and is called once.
+// Run does what the server does beside answering, until ctx ends: it keeps up with the
+// domains there are, and writes the report of unknown codes, at last what is left of it.
+// For that to be all, requests must have ended before. It returns nil, and is called once.
 func (s *Server) Run(ctx context.Context) error {
+	var domains sync.WaitGroup
+	domains.Go(func() { s.domains.run(ctx) })
+	defer domains.Wait()
 	if s.unknown == nil {
 		<-ctx.Done()
 		return nil
