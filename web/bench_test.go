@@ -30,11 +30,7 @@ func BenchmarkServedBareHandler(b *testing.B) { benchmarkServed(b, http.HandlerF
 // BenchmarkShipperMessage makes an event of a note.
 func BenchmarkShipperMessage(b *testing.B) {
 	note := &lastNote{}
-	w, err := web.New(web.Config{Links: &links{link: everyCode}, Stats: nowhere{}, Keys: anyKey{}, Notes: note})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer w.Close()
+	w := newServer(b, web.Config{Routes: routes(everyCode), Notes: note})
 	w.Handler().ServeHTTP(&header{values: http.Header{}}, someVisit(b))
 	s := openShipper(b, nil)
 	b.ReportAllocs()
@@ -59,17 +55,12 @@ func redirects(b *testing.B) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, err := web.New(web.Config{Links: &links{link: everyCode}, Stats: nowhere{}, Keys: anyKey{}, Notes: clicks})
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.Cleanup(func() {
-		w.Close()
 		if err := clicks.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	return w.Handler()
+	return newServer(b, web.Config{Routes: routes(everyCode), Notes: clicks}).Handler()
 }
 
 func constant(w http.ResponseWriter, _ *http.Request) {

@@ -19,7 +19,7 @@ func TestQuestionsAtOnceAreBounded(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
 		var mu sync.Mutex
 		var now, most int
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+		o.answers(func(ctx context.Context, domain, code string) (snip.Route, error) {
 			mu.Lock()
 			now++
 			most = max(most, now)
@@ -28,7 +28,7 @@ func TestQuestionsAtOnceAreBounded(t *testing.T) {
 			mu.Lock()
 			now--
 			mu.Unlock()
-			return everyCode(ctx, code)
+			return everyCode(ctx, domain, code)
 		})
 		var wait sync.WaitGroup
 		for i := range 640 {
@@ -75,8 +75,8 @@ func TestFloodOfUnknownCodes(t *testing.T) {
 func TestLinksKeptAreBounded(t *testing.T) {
 	const each = 10_000
 	w, o := openOracle(t, web.Config{CacheBytes: 20 * each, Now: new(clock).Now})
-	o.answers(func(_ context.Context, code string) (snip.Link, error) {
-		return snip.Link{ID: 1, Code: code, Target: target(strings.Repeat("x", each))}, nil
+	o.answers(func(context.Context, string, string) (snip.Route, error) {
+		return snip.Route{Link: 1, Location: target(strings.Repeat("x", each))}, nil
 	})
 	for i := range 500 {
 		visit(t, w, fmt.Sprintf("/c%d", i))

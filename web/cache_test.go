@@ -16,30 +16,31 @@ import (
 
 // oracle answers every question about a link as a test wants at that moment.
 type oracle struct {
-	links
+	nowhere
 	registry *prometheus.Registry
 
 	mu     sync.Mutex // Protects the fields below.
 	asked  map[string]int
-	answer func(ctx context.Context, code string) (snip.Link, error)
+	answer routes
 }
 
 // openOracle makes a server that asks an oracle, which knows every code at first.
 func openOracle(t *testing.T, cfg web.Config) (*web.Server, *oracle) {
 	t.Helper()
 	o := &oracle{registry: prometheus.NewPedanticRegistry(), asked: map[string]int{}, answer: everyCode}
-	o.link = func(ctx context.Context, code string) (snip.Link, error) {
-		o.mu.Lock()
-		o.asked[code]++
-		answer := o.answer
-		o.mu.Unlock()
-		return answer(ctx, code)
-	}
-	cfg.Links, cfg.Keys, cfg.Notes, cfg.Metrics = o, anyKey{}, &notes{}, o.registry
+	cfg.Service, cfg.Routes, cfg.Keys, cfg.Metrics = as(o), o, anyKey{}, o.registry
 	return newServer(t, cfg), o
 }
 
-func (o *oracle) answers(f func(ctx context.Context, code string) (snip.Link, error)) {
+func (o *oracle) Route(ctx context.Context, domain, code string) (snip.Route, error) {
+	o.mu.Lock()
+	o.asked[code]++
+	answer := o.answer
+	o.mu.Unlock()
+	return answer(ctx, domain, code)
+}
+
+func (o *oracle) answers(f routes) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answer = f
@@ -55,22 +56,22 @@ func (o *oracle) wantAsked(t *testing.T, code string, n int) {
 }
 
 // DeleteLink makes every code unknown.
-func (o *oracle) DeleteLink(context.Context, string) error {
+func (o *oracle) DeleteLink(context.Context, snip.Ref, int64) error {
 	o.answers(noCode)
 	return nil
 }
 
-func everyCode(_ context.Context, code string) (snip.Link, error) {
-	return snip.Link{ID: 1, Code: code, Target: target(code)}, nil
+func everyCode(_ context.Context, _, code string) (snip.Route, error) {
+	return snip.Route{Link: 1, Location: target(code), Status: http.StatusTemporaryRedirect}, nil
 }
 
-func noCode(_ context.Context, code string) (snip.Link, error) { return snip.Link{}, unknown(code) }
+func noCode(_ context.Context, _, code string) (snip.Route, error) { return snip.Route{}, unknown(code) }
 
-func away(context.Context, string) (snip.Link, error) { return snip.Link{}, errAway }
+func away(context.Context, string, string) (snip.Route, error) { return snip.Route{}, errAway }
 
-func hangs(ctx context.Context, _ string) (snip.Link, error) {
+func hangs(ctx context.Context, _, _ string) (snip.Route, error) {
 	<-ctx.Done()
-	return snip.Link{}, ctx.Err()
+	return snip.Route{}, ctx.Err()
 }
 
 func target(code string) string { return "https://example.com/" + code }
@@ -78,7 +79,7 @@ func target(code string) string { return "https://example.com/" + code }
 // anyKey knows every key.
 type anyKey struct{}
 
-func (anyKey) CheckKey(context.Context, string) (snip.Key, error) { return snip.Key{Admin: true}, nil }
+func (anyKey) CheckKey(context.Context, string) (snip.Key, error) { return snip.Key{Scopes: []snip.Scope{snip.ScopeAdmin}}, nil }
 
 func visit(t *testing.T, w *web.Server, path string) answer {
 	t.Helper()
@@ -90,9 +91,9 @@ func visit(t *testing.T, w *web.Server, path string) answer {
 func visitMany(t *testing.T, w *web.Server, o *oracle, n int, code string) (finish func()) {
 	t.Helper()
 	answered := make(chan struct{})
-	o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+	o.answers(func(ctx context.Context, domain, code string) (snip.Route, error) {
 		<-answered
-		return everyCode(ctx, code)
+		return everyCode(ctx, domain, code)
 	})
 	var visits sync.WaitGroup
 	for range n {
@@ -154,7 +155,7 @@ func TestOneQuestionForAll(t *testing.T) {
 // TestKnownLinksOutliveTheStore: however long it is away, and however it fails.
 func TestKnownLinksOutliveTheStore(t *testing.T) {
 	for name, outage := range map[string]struct {
-		answer func(context.Context, string) (snip.Link, error)
+		answer routes
 		wait   time.Duration // That a visitor waits when the store is asked.
 	}{
 		"fails": {away, 0},
@@ -197,9 +198,9 @@ func TestNewCodesWaitTwoSeconds(t *testing.T) {
 		if took := time.Since(start); took != 2*time.Second {
 			t.Errorf("took %v, want 2s", took)
 		}
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+		o.answers(func(ctx context.Context, domain, code string) (snip.Route, error) {
 			time.Sleep(2*time.Second - 1)
-			return everyCode(ctx, code)
+			return everyCode(ctx, domain, code)
 		})
 		visit(t, w, "/slow").wantRedirect(t, target("slow"))
 		// An outage is no answer: the next visitor asks again.
@@ -213,13 +214,13 @@ func TestVisitorWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, o := openOracle(t, web.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
-		o.answers(func(ctx context.Context, code string) (snip.Link, error) {
+		o.answers(func(ctx context.Context, domain, code string) (snip.Route, error) {
 			cancel()
 			synctest.Wait()
 			if err := ctx.Err(); err != nil {
 				t.Errorf("the question ended with its visitor: %v", err)
 			}
-			return everyCode(ctx, code)
+			return everyCode(ctx, domain, code)
 		})
 		doContext(ctx, w, http.MethodGet, "/abc", "")
 		visit(t, w, "/abc").wantRedirect(t, target("abc"))

@@ -1,16 +1,13 @@
 package web_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
-	"snip"
 	"snip/web"
 )
 
@@ -18,11 +15,7 @@ import (
 // If it were kept as it is, every unknown code would keep its whole request, and
 // 1000 requests with a long query 60 MB.
 func TestUnknownCodesKeepNoRequestInMemory(t *testing.T) {
-	server, err := web.New(web.Config{Links: nowhere{}, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := newServer(t, web.Config{})
 	before := heap()
 	for i := range 1000 {
 		w := httptest.NewRecorder()
@@ -44,19 +37,3 @@ func heap() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
-
-// nowhere knows no link, no key, and keeps no note.
-type nowhere struct {
-	snip.Links
-	snip.Statistics
-}
-
-func (nowhere) Link(_ context.Context, code string) (snip.Link, error) {
-	return snip.Link{}, &snip.Error{Code: snip.NotFound, Message: "No link has the code " + code + "."}
-}
-
-func (nowhere) CheckKey(context.Context, string) (snip.Key, error) {
-	return snip.Key{}, &snip.Error{Code: snip.Forbidden, Message: "This key is not known here."}
-}
-
-func (nowhere) Record(time.Time, []byte) error { return nil }

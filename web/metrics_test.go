@@ -24,7 +24,7 @@ func TestOutcomesAreCounted(t *testing.T) {
 	s.do(http.MethodOptions, "/abc", "")
 	s.do(http.MethodPut, "/abc", "")
 	want := map[string]float64{
-		"redirect": 3, "preview": 1, "not_found": 1, "gone": 0, "options": 1, "method": 1, "unavailable": 0,
+		"redirect": 3, "preview": 1, "not_found": 1, "gone": 0, "password": 0, "options": 1, "method": 1, "unavailable": 0,
 	}
 	if diff := cmp.Diff(want, outcomes(t, registry)); diff != "" {
 		t.Error(diff)

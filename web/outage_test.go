@@ -19,12 +19,10 @@ import (
 // and the reason of an outage must be in it.
 func TestOutageIsLoggedOnceNotPerVisit(t *testing.T) {
 	var log bytes.Buffer
-	server, err := web.New(web.Config{
-		Links: broken{}, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	broken := routes(func(context.Context, string, string) (snip.Route, error) {
+		return snip.Route{}, errors.New("store: find link: no such table: links") // Not an outage, but a fault.
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := newServer(t, web.Config{Routes: broken, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	for i := range 100 {
 		w := httptest.NewRecorder()
 		server.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("/code-%d", i), nil))
@@ -36,11 +34,4 @@ func TestOutageIsLoggedOnceNotPerVisit(t *testing.T) {
 	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "no such table") {
 		t.Errorf("the log has %d lines, want one with the cause:\n%.1000s", lines, log.String())
 	}
-}
-
-// broken is a store with a fault that is not an outage.
-type broken struct{ snip.Links }
-
-func (broken) Link(context.Context, string) (snip.Link, error) {
-	return snip.Link{}, errors.New("store: find link: no such table: links")
 }

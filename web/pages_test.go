@@ -19,12 +19,12 @@ const markup = `"'><script>alert(1)</script>&amp;`
 // TestPages: every page there is, each with the headers that keep it to itself.
 func TestPages(t *testing.T) {
 	s := openSite(t, web.Config{OpenShorten: true, BaseURL: "https://sni.example"})
-	s.create(snip.NewLink{Code: "abc", Target: "https://example.com/?q=" + markup, Title: "T" + markup})
+	s.create(snip.NewLink{Code: "abc", Settings: snip.Settings{Target: "https://example.com/?q=" + markup, Title: "T" + markup}})
 	s.create(snip.NewLink{Code: "plain"})
-	s.create(snip.NewLink{Code: "old", ExpiresAt: s.clock.Now().Add(time.Minute)})
+	s.create(snip.NewLink{Code: "old", Settings: snip.Settings{ExpiresAt: s.clock.Now().Add(time.Minute)}})
 	s.clock.add(time.Hour)
 	closed := openSite(t, web.Config{})
-	down := openSite(t, web.Config{Links: &keeper{err: errAway}, OpenShorten: true})
+	down := openSite(t, web.Config{Service: as(down{}), Routes: routes(away), OpenShorten: true})
 	for name, test := range map[string]struct {
 		site   *site
 		path   string

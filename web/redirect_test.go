@@ -23,7 +23,7 @@ const (
 
 func TestRedirect(t *testing.T) {
 	s := openSite(t, web.Config{})
-	l := s.create(snip.NewLink{Code: "Abc-_9", Target: "https://example.com/a?b=c#d"})
+	l := s.create(snip.NewLink{Code: "Abc-_9", Settings: snip.Settings{Target: "https://example.com/a?b=c#d"}})
 	address, client := serve(t, s.web)
 	got := ask(t, client, http.MethodGet, address+"/Abc-_9?q=1", "User-Agent", "A", "Referer", "https://r.example/", "Sec-Purpose", "prefetch")
 	got.wantRedirect(t, l.Target)
@@ -66,7 +66,7 @@ func TestTargetsArriveAsTyped(t *testing.T) {
 			if test.location == "" {
 				test.location = test.target
 			}
-			code := s.create(snip.NewLink{Target: test.target}).Code
+			code := s.create(snip.NewLink{Settings: snip.Settings{Target: test.target}}).Code
 			ask(t, client, http.MethodGet, address+"/"+code).wantRedirect(t, test.location)
 		})
 	}
@@ -76,7 +76,7 @@ func TestTargetsArriveAsTyped(t *testing.T) {
 func TestHead(t *testing.T) {
 	s := openSite(t, web.Config{})
 	s.create(snip.NewLink{Code: "abc"})
-	s.create(snip.NewLink{Code: "old", ExpiresAt: s.clock.Now().Add(time.Minute)})
+	s.create(snip.NewLink{Code: "old", Settings: snip.Settings{ExpiresAt: s.clock.Now().Add(time.Minute)}})
 	s.clock.add(time.Hour)
 	address, client := serve(t, s.web)
 	for _, path := range []string{"/abc", "/abc/", "/abc+", "/old", "/none", "/", "/robots.txt", "/favicon.ico"} {
@@ -106,7 +106,7 @@ func TestSlash(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	s := openSite(t, web.Config{BaseURL: "https://sni.example"})
-	s.create(snip.NewLink{Code: "abc", Target: `https://example.com/?q="><script>alert(1)</script>`, Title: "<b>T</b>"})
+	s.create(snip.NewLink{Code: "abc", Settings: snip.Settings{Target: `https://example.com/?q="><script>alert(1)</script>`, Title: "<b>T</b>"}})
 	got := s.do(http.MethodGet, "/abc+", "", "Accept", asPage)
 	got.want(t, http.StatusOK, "https://sni.example/abc", "&lt;script&gt;", "&lt;b&gt;T")
 	got.wantHeader(t, "Cache-Control", "private, no-store")
@@ -134,7 +134,7 @@ func TestNotFound(t *testing.T) {
 // TestGone is L35: 410, and what was counted stays.
 func TestGone(t *testing.T) {
 	s := openSite(t, web.Config{})
-	s.create(snip.NewLink{Code: "old", ExpiresAt: s.clock.Now().Add(time.Minute)})
+	s.create(snip.NewLink{Code: "old", Settings: snip.Settings{ExpiresAt: s.clock.Now().Add(time.Minute)}})
 	s.clock.add(time.Minute)
 	got := s.do(http.MethodGet, "/old", "", "Accept", asPage)
 	got.want(t, http.StatusGone, "<!doctype html>", "This link has expired.")
@@ -180,7 +180,7 @@ func TestChangesAreSeenAtOnce(t *testing.T) {
 // TestMethods is L15: neither an OPTIONS nor a method that there is not asks the
 // store or is counted.
 func TestMethods(t *testing.T) {
-	s := openSite(t, web.Config{Links: noLinks(t)})
+	s := openSite(t, web.Config{Routes: noLinks(t)})
 	for _, path := range []string{"/abc", "/abc/", "/abc+", "/none"} {
 		got := s.do(http.MethodOptions, path, "", "Origin", "https://other.example", "Access-Control-Request-Method", "GET")
 		got.want(t, http.StatusNoContent)
@@ -197,7 +197,7 @@ func TestMethods(t *testing.T) {
 
 // TestPathsThatAreNoCodes: they never ask the store.
 func TestPathsThatAreNoCodes(t *testing.T) {
-	s := openSite(t, web.Config{Links: noLinks(t)})
+	s := openSite(t, web.Config{Routes: noLinks(t)})
 	for _, path := range []string{
 		"/a/b", "/abc/+", "/abc++", "/a.b", "/index.php", "/wp-login.php", "/a%20b", "/ü", "/%00", "/a%2Fb", "/a;b",
 		"/+", "/" + strings.Repeat("a", snip.MaxCode+1), "/.well-known/x", "/.well-known/security.txt", "/.env",
@@ -224,15 +224,15 @@ func TestPathsThatAreNoCodes(t *testing.T) {
 }
 
 // noLinks fails the test if a link is looked up.
-func noLinks(t *testing.T) *links {
-	return &links{link: func(_ context.Context, code string) (snip.Link, error) {
+func noLinks(t *testing.T) routes {
+	return func(_ context.Context, _, code string) (snip.Route, error) {
 		t.Errorf("the store was asked for %q", code)
-		return snip.Link{}, unknown(code)
-	}}
+		return snip.Route{}, unknown(code)
+	}
 }
 
 func TestUnavailable(t *testing.T) {
-	s := openSite(t, web.Config{Links: &links{link: func(context.Context, string) (snip.Link, error) { return snip.Link{}, errAway }}})
+	s := openSite(t, web.Config{Routes: routes(away)})
 	for accept, text := range map[string]string{asPage: "<!doctype html>", asJSON: `"code":"unavailable"`} {
 		got := s.do(http.MethodGet, "/abc", "", "Accept", accept)
 		got.want(t, http.StatusServiceUnavailable, text)

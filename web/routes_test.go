@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"snip/visitor"
 	"snip/web"
 )
 
@@ -58,7 +59,13 @@ func TestFormBehindProxy(t *testing.T) {
 
 func TestBaseURLMustBeAnOrigin(t *testing.T) {
 	for _, base := range []string{"snip.example", "https://snip.example/", "https://snip.example/go"} {
-		_, err := web.New(web.Config{Links: maker{}, Stats: nowhere{}, Keys: nowhere{}, Notes: nowhere{}, BaseURL: base})
+		visitors, err := visitor.New(visitor.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = web.New(web.Config{
+			Service: as(maker{}), Routes: nowhere{}, Limits: nowhere{}, Keys: nowhere{}, Notes: nowhere{}, Visitors: visitors, BaseURL: base,
+		})
 		if err == nil || !strings.Contains(err.Error(), "BaseURL") {
 			t.Errorf("New with BaseURL %q = %v, want an error that names it", base, err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"snip"
 	"snip/store"
+	"snip/visitor"
 	"snip/web"
 )
 
@@ -29,8 +30,7 @@ type site struct {
 	clock *clock
 }
 
-// openSite makes a site. Links, Stats, Keys and Notes are the store and a notebook unless
-// the configuration has others.
+// openSite makes a site. What the configuration leaves out is the store, or a notebook.
 func openSite(t *testing.T, cfg web.Config) *site {
 	t.Helper()
 	s := &site{t: t, notes: &notes{}, clock: &clock{now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}}
@@ -47,11 +47,24 @@ func openSite(t *testing.T, cfg web.Config) *site {
 	if s.key, err = s.store.CreateAdminKey(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Links == nil {
-		cfg.Links = s.store
+	s.web = s.another(cfg)
+	return s
+}
+
+// another is one more server over the store, which serves as the configuration says.
+func (s *site) another(cfg web.Config) *web.Server {
+	s.t.Helper()
+	if cfg.Service == nil {
+		cfg.Service = func(k snip.Key) snip.Service { return s.store.As(k) }
 	}
-	if cfg.Stats == nil {
-		cfg.Stats = s.store
+	if cfg.Routes == nil {
+		cfg.Routes = s.store
+	}
+	if cfg.Limits == nil {
+		cfg.Limits = s.store
+	}
+	if cfg.Domains == nil {
+		cfg.Domains = s.store.Domains
 	}
 	if cfg.Keys == nil {
 		cfg.Keys = s.store
@@ -62,17 +75,35 @@ func openSite(t *testing.T, cfg web.Config) *site {
 	if cfg.Now == nil {
 		cfg.Now = s.clock.Now
 	}
-	s.web = newServer(t, cfg)
-	return s
+	return newServer(s.t, cfg)
 }
 
-func newServer(t *testing.T, cfg web.Config) *web.Server {
+// newServer makes a server. What the configuration leaves out is nowhere.
+func newServer(t testing.TB, cfg web.Config) *web.Server {
 	t.Helper()
-	if cfg.Stats == nil {
-		cfg.Stats = nowhere{}
+	if cfg.Service == nil {
+		cfg.Service = as(nowhere{})
+	}
+	if cfg.Routes == nil {
+		cfg.Routes = nowhere{}
+	}
+	if cfg.Limits == nil {
+		cfg.Limits = nowhere{}
+	}
+	if cfg.Keys == nil {
+		cfg.Keys = nowhere{}
+	}
+	if cfg.Notes == nil {
+		cfg.Notes = nowhere{}
 	}
 	if cfg.Metrics == nil {
 		cfg.Metrics = prometheus.NewPedanticRegistry()
+	}
+	if cfg.Visitors == nil {
+		var err error
+		if cfg.Visitors, err = visitor.New(visitor.Config{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	w, err := web.New(cfg)
 	if err != nil {
@@ -82,12 +113,17 @@ func newServer(t *testing.T, cfg web.Config) *web.Server {
 	return w
 }
 
+// as is the same service for every key.
+func as(s snip.Service) func(snip.Key) snip.Service {
+	return func(snip.Key) snip.Service { return s }
+}
+
 func (s *site) create(n snip.NewLink) snip.Link {
 	s.t.Helper()
 	if n.Target == "" {
 		n.Target = "https://example.com/"
 	}
-	l, err := s.store.CreateLink(s.t.Context(), n)
+	l, _, err := s.store.CreateLink(s.t.Context(), n)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -227,14 +263,12 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// links is a store whose look-up of one link a test takes over. The rest is
-// missing: a test that needs more has to say so.
-type links struct {
-	snip.Links
-	link func(ctx context.Context, code string) (snip.Link, error)
-}
+// routes answers where links lead.
+type routes func(ctx context.Context, domain, code string) (snip.Route, error)
 
-func (l *links) Link(ctx context.Context, code string) (snip.Link, error) { return l.link(ctx, code) }
+func (f routes) Route(ctx context.Context, domain, code string) (snip.Route, error) {
+	return f(ctx, domain, code)
+}
 
 // errAway is the error of a store that cannot be reached.
 var errAway = &snip.Error{Code: snip.Unavailable, Message: "The database cannot be reached."}
@@ -247,12 +281,41 @@ func unknown(code string) error {
 // that it is asked for, and keeps none.
 func openServer(t *testing.T, cfg web.Config) http.Handler {
 	t.Helper()
-	cfg.Links, cfg.Keys, cfg.Notes = maker{}, nowhere{}, nowhere{}
+	cfg.Service = as(maker{})
 	return newServer(t, cfg).Handler()
 }
 
 type maker struct{ nowhere }
 
-func (maker) CreateLink(_ context.Context, n snip.NewLink) (snip.Link, error) {
-	return snip.Link{ID: 1, Code: "made", Target: n.Target}, nil
+func (maker) CreateLink(_ context.Context, n snip.NewLink) (snip.Link, bool, error) {
+	return snip.Link{ID: 1, Code: "made", Settings: snip.Settings{Target: n.Target}}, true, nil
 }
+
+// down is a service whose store cannot be reached. What is not here a test does not ask.
+type down struct{ snip.Service }
+
+func (down) CreateLink(context.Context, snip.NewLink) (snip.Link, bool, error) {
+	return snip.Link{}, false, errAway
+}
+
+func (down) Link(context.Context, snip.Ref) (snip.Link, error) { return snip.Link{}, errAway }
+
+// nowhere knows no link, no key, and keeps no note.
+type nowhere struct{ snip.Service }
+
+func (nowhere) Link(_ context.Context, r snip.Ref) (snip.Link, error) {
+	return snip.Link{}, unknown(r.Code)
+}
+
+func (nowhere) Route(_ context.Context, _, code string) (snip.Route, error) {
+	return snip.Route{}, unknown(code)
+}
+
+func (nowhere) TakeClick(context.Context, int64, int64) (bool, error) { return false, nil }
+func (nowhere) ClickLeft(context.Context, int64, int64) (bool, error) { return false, nil }
+
+func (nowhere) CheckKey(context.Context, string) (snip.Key, error) {
+	return snip.Key{}, &snip.Error{Code: snip.Unauthorized, Message: "This key is not known here."}
+}
+
+func (nowhere) Record(time.Time, []byte) error { return nil }

@@ -87,17 +87,17 @@ func watch(t *testing.T, now func() time.Time) *watched {
 	t.Helper()
 	w := &watched{t: t, report: &report{kept: map[string]int64{}}, registry: prometheus.NewPedanticRegistry()}
 	w.web = newServer(t, web.Config{
-		Links: &links{link: func(_ context.Context, code string) (snip.Link, error) {
+		Routes: routes(func(ctx context.Context, domain, code string) (snip.Route, error) {
 			if !strings.HasPrefix(code, "link") {
-				return snip.Link{}, unknown(code)
+				return snip.Route{}, unknown(code)
 			}
-			l := snip.Link{ID: 1, Code: code, Target: "https://example.com/"}
+			r, err := everyCode(ctx, domain, code)
 			if code == "link-expired" {
-				l.ExpiresAt = time.Now().Add(-time.Second)
+				r.ExpiresAt = time.Now().Add(-time.Second)
 			}
-			return l, nil
-		}},
-		Keys: nowhere{}, Notes: nowhere{}, Unknown: w.report, Metrics: w.registry, Now: now,
+			return r, err
+		}),
+		Unknown: w.report, Metrics: w.registry, Now: now,
 		Logger: slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -247,7 +247,7 @@ func TestManyVisitorsOfUnknownCodesAddUp(t *testing.T) {
 // TestReportKeepsNoRequestInMemory: see TestUnknownCodesKeepNoRequestInMemory. Asking
 // for a code again must not put its newer request in the place of its own text.
 func TestReportKeepsNoRequestInMemory(t *testing.T) {
-	server := newServer(t, web.Config{Links: nowhere{}, Keys: nowhere{}, Notes: nowhere{}, Unknown: &report{}})
+	server := newServer(t, web.Config{Unknown: &report{}})
 	before := heap()
 	for i := range 1000 {
 		w := httptest.NewRecorder()
@@ -264,7 +264,7 @@ func TestReportKeepsNoRequestInMemory(t *testing.T) {
 }
 
 func TestRunWithoutAReport(t *testing.T) {
-	server := newServer(t, web.Config{Links: nowhere{}, Keys: nowhere{}, Notes: nowhere{}})
+	server := newServer(t, web.Config{})
 	do(t, server, http.MethodGet, "/none", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -63,13 +63,13 @@ func TestBrowserShowsEveryPage(t *testing.T) {
 	const target = "https://example.com/a/long/page?with=a&query=of&some=length#and-a-fragment"
 	long := "https://example.com/" + strings.Repeat("long", 200) + "/" + strings.Repeat("ü", 200)
 	s := openSite(t, web.Config{OpenShorten: true})
-	s.create(snip.NewLink{Code: "abc", Target: target, Title: "A page worth reading"})
-	s.create(snip.NewLink{Code: strings.Repeat("c", snip.MaxCode), Target: long, Title: strings.Repeat("Title", 100)})
-	s.create(snip.NewLink{Code: "old", ExpiresAt: s.clock.Now().Add(time.Minute)})
+	s.create(snip.NewLink{Code: "abc", Settings: snip.Settings{Target: target, Title: "A page worth reading"}})
+	s.create(snip.NewLink{Code: strings.Repeat("c", snip.MaxCode), Settings: snip.Settings{Target: long, Title: strings.Repeat("Title", 100)}})
+	s.create(snip.NewLink{Code: "old", Settings: snip.Settings{ExpiresAt: s.clock.Now().Add(time.Minute)}})
 	s.clock.add(time.Hour)
 	address, _ := serve(t, s.web)
 	closed, _ := serve(t, openSite(t, web.Config{}).web)
-	down, _ := serve(t, openSite(t, web.Config{Links: &keeper{err: errAway}}).web)
+	down, _ := serve(t, openSite(t, web.Config{Routes: routes(away)}).web)
 	b := openBrowser(t)
 
 	b.shorten(address, target, "made")
