@@ -176,7 +176,7 @@ func checkPassword(password string) error {
 	}
 	for _, c := range password {
 		if unicode.IsControl(c) {
-			return invalid("password", "The password holds a control character, which nobody could type into the form.")
+			return invalid("password", "The password holds a control character, which cannot be typed into the form.")
 		}
 	}
 	return nil
