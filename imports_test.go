@@ -53,6 +53,8 @@ var imports = []struct {
 		"snip/web", []string{
 			"snip", "snip/problem", "snip/wire", "snip/event", "snip/visitor", "snip/queue", "snip/queue/spool",
 			"github.com/maypok86/otter/v2", "github.com/prometheus/client_golang/...",
+			"github.com/alexedwards/argon2id", "golang.org/x/time/rate", // Of links with a password.
+			"github.com/danielgtaylor/huma/v2/...", "github.com/piglig/go-qr", // Of the API.
 		},
 		"a redirect knows no worker, no store and no engine: whatever keeps its interfaces can stand behind it",
 	},

@@ -1,202 +1,27 @@
 package web
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
-	"net/url"
-	"strconv"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
 	"snip"
 	"snip/problem"
-	"snip/wire"
 )
-
-func (s *Server) linkJSON(r *http.Request, l snip.Link) wire.Link {
-	return wire.LinkOf(l, s.shortURL(r, l.Code))
-}
-
-// shortURL is where a code is followed: at the public address, or else where the
-// request came to.
-func (s *Server) shortURL(r *http.Request, code string) string {
-	if s.cfg.BaseURL != "" {
-		return s.cfg.BaseURL + "/" + code
-	}
-	return "http://" + r.Host + "/" + code
-}
-
-// shorten makes a link for a program, or for the page's form.
-func (s *Server) shorten(w http.ResponseWriter, r *http.Request) {
-	if !s.cfg.OpenShorten {
-		if err := s.checkKey(r); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-	}
-	var n snip.NewLink
-	var err error
-	if isForm(r) {
-		n, err = readForm(w, r)
-	} else {
-		n, err = readLink(w, r)
-	}
-	var l snip.Link
-	if err == nil {
-		l, err = s.create(r, n)
-	}
-	page := isForm(r) && wantsPage(r)
-	switch {
-	case err != nil && page:
-		s.homeAgain(w, n, s.report(w, r, err))
-	case err != nil:
-		s.fail(w, r, err)
-	case page:
-		s.page(w, http.StatusCreated, s.pages.made, madePage{ShortURL: s.shortURL(r, l.Code), Target: l.Target})
-	default:
-		s.json(w, http.StatusCreated, struct {
-			Code     string `json:"code"`
-			ShortURL string `json:"short_url"`
-			Target   string `json:"url"`
-		}{l.Code, s.shortURL(r, l.Code), l.Target})
-	}
-}
-
-// readLink reads the JSON that asks for a link.
-func readLink(w http.ResponseWriter, r *http.Request) (n snip.NewLink, err error) {
-	err = decode(w, r, fields{
-		"url": text(&n.Target), "code": text(&n.Code), "title": text(&n.Title), "expires_at": instant(&n.ExpiresAt),
-	})
-	return n, err
-}
-
-func (s *Server) create(r *http.Request, n snip.NewLink) (snip.Link, error) {
-	l, err := s.cfg.Links.CreateLink(r.Context(), n)
-	// A store that did not answer in time may have kept the link all the same.
-	s.cache.invalidate(cmp.Or(l.Code, n.Code))
-	return l, err
-}
-
-func (s *Server) createLink(w http.ResponseWriter, r *http.Request) {
-	n, err := readLink(w, r)
-	var l snip.Link
-	if err == nil {
-		l, err = s.create(r, n)
-	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	w.Header().Set("Location", "/api/v1/links/"+url.PathEscape(l.Code))
-	s.json(w, http.StatusCreated, s.linkJSON(r, l))
-}
-
-func (s *Server) getLink(w http.ResponseWriter, r *http.Request) {
-	l, err := s.cfg.Links.Link(r.Context(), r.PathValue("code"))
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.json(w, http.StatusOK, s.linkJSON(r, l))
-}
-
-func (s *Server) listLinks(w http.ResponseWriter, r *http.Request) {
-	p := snip.Page{Limit: 100}
-	query := r.URL.Query()
-	limit, err := number(query, "limit", 1, 1000, int64(p.Limit))
-	if err == nil {
-		p.Limit = int(limit)
-		p.After, err = number(query, "after", 1, 1<<63-1, 0)
-	}
-	var links []snip.Link
-	if err == nil {
-		links, err = s.cfg.Links.ListLinks(r.Context(), p)
-	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	list := struct {
-		Links []wire.Link `json:"links"`
-		// Next is what to ask for as after; 0 at the end.
-		Next int64 `json:"next,omitempty"`
-	}{Links: make([]wire.Link, len(links))}
-	for i, l := range links {
-		list.Links[i] = s.linkJSON(r, l)
-	}
-	if len(links) == p.Limit {
-		list.Next = links[len(links)-1].ID
-	}
-	s.json(w, http.StatusOK, list)
-}
-
-// number reads a parameter of the query.
-func number(query url.Values, name string, least, most, otherwise int64) (int64, error) {
-	if !query.Has(name) {
-		return otherwise, nil
-	}
-	n, err := strconv.ParseInt(query.Get(name), 10, 64)
-	if err != nil || n < least || n > most {
-		return 0, &snip.Error{
-			Code: snip.Invalid, Field: name,
-			Message: "Must be a whole number from " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10) + ".",
-		}
-	}
-	return n, nil
-}
-
-func (s *Server) editLink(w http.ResponseWriter, r *http.Request) {
-	var code, target, title string
-	var expires time.Time
-	var e snip.LinkEdit
-	err := decode(w, r, fields{
-		"code":  present(&e.Code, &code, text),
-		"url":   present(&e.Target, &target, text),
-		"title": present(&e.Title, &title, text), "expires_at": present(&e.ExpiresAt, &expires, instant),
-	})
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	before := r.PathValue("code")
-	l, err := s.cfg.Links.EditLink(r.Context(), before, e)
-	// A store that did not answer in time may have kept the edit.
-	s.cache.invalidate(before)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.cache.invalidate(l.Code)
-	s.json(w, http.StatusOK, s.linkJSON(r, l))
-}
-
-func (s *Server) deleteLink(w http.ResponseWriter, r *http.Request) {
-	code := r.PathValue("code")
-	err := s.cfg.Links.DeleteLink(r.Context(), code)
-	s.cache.invalidate(code)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
 
 // apiLimit is how long a question may take. A database that hangs must not hold a
 // connection for ever.
 const apiLimit = 30 * time.Second
-
-// withKey lets a request through that has a key.
-func (s *Server) withKey(h http.HandlerFunc) http.HandlerFunc {
-	return limited(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.checkKey(r); err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		h(w, r)
-	})
-}
 
 // limited gives a request a limited time.
 func limited(h http.HandlerFunc) http.HandlerFunc {
@@ -207,85 +32,203 @@ func limited(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (s *Server) checkKey(r *http.Request) error {
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return &snip.Error{
-			Code:    snip.Forbidden,
-			Message: `This needs a key, sent as "Authorization: Bearer snip_…".`,
+// api is where operations are registered: for who sends requests, and for who reads
+// the description.
+type api struct {
+	huma.API
+	server *Server
+	mux    *http.ServeMux
+}
+
+// mountAPI puts all operations of the API, and its description, on a mux.
+func (s *Server) mountAPI(mux *http.ServeMux) error {
+	a := &api{server: s, mux: mux}
+	a.API = huma.NewAPI(huma.Config{OpenAPI: description()}, a)
+	bound(a.known())
+	s.mountLinks(a)
+	s.mountManyLinks(a)
+	s.mountDomains(a)
+	s.mountKeys(a)
+	s.mountStats(a)
+	a.settle()
+	a.answerOtherMethods()
+	return s.mountDocs(mux, a.OpenAPI())
+}
+
+func (a *api) known() huma.Registry { return a.OpenAPI().Components.Schemas }
+
+// operation is one thing that can be asked for.
+type operation struct {
+	id, method, path string
+	tag              string
+	summary, about   string
+	scope            snip.Scope  // Empty: any key will do.
+	status           int         // Of success. Default: 200.
+	refused          []snip.Code // With what it may be refused, beside what every operation may.
+}
+
+// register adds an operation, with what does it. All that the description says of a
+// request is so when do is called.
+func register[I, O any](a *api, op operation, do func(context.Context, *caller, *I) (*O, error)) {
+	_, body := reflect.TypeFor[I]().FieldByName("Body")
+	huma.Register(a, a.describe(op, body), func(ctx context.Context, in *I) (*O, error) {
+		c, ok := ctx.Value(callerKey{}).(*caller)
+		if !ok {
+			return nil, fmt.Errorf("web: %s is called by nobody", op.id)
 		}
-	}
-	_, err := s.cfg.Keys.CheckKey(r.Context(), secret)
-	return err
-}
-
-// json writes an answer of the API. What is typed is written as it was typed.
-func (s *Server) json(w http.ResponseWriter, status int, v any) {
-	h := w.Header()
-	if h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "application/json")
-	}
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-	}
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		s.log.Debug("an answer did not reach its client", "error", err)
-	}
-}
-
-// fail reports an error and answers it.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	s.refuse(w, r, s.report(w, r, err))
-}
-
-// report logs an error if it needs somebody's attention, and returns what to answer.
-func (s *Server) report(w http.ResponseWriter, r *http.Request, err error) problem.Problem {
-	p := problem.Of(err)
-	switch p.Code {
-	case snip.Internal:
-		s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
-	case snip.Unavailable:
-		s.log.Warn("request refused", "method", r.Method, "path", r.URL.Path, "error", err)
-	}
-	advise(w, p)
-	return p
-}
-
-// refuse answers a problem: as a page to people who follow a link, else as it is.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, p problem.Problem) {
-	advise(w, p)
-	if wantsPage(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
-		s.failPage(w, p)
-		return
-	}
-	s.writeProblem(w, p)
-}
-
-// advise tells in the header what the client can do about a problem.
-func advise(w http.ResponseWriter, p problem.Problem) {
-	switch p.Code {
-	case snip.Unavailable:
-		w.Header().Set("Retry-After", "5")
-	case snip.Forbidden:
-		w.Header().Set("WWW-Authenticate", `Bearer realm="snip"`)
-	}
-}
-
-func (s *Server) problem(w http.ResponseWriter, status int, detail string) {
-	s.writeProblem(w, problem.Problem{
-		Title: http.StatusText(status), Status: status, Detail: detail, Code: problem.Code(status),
+		out, err := do(ctx, c, in)
+		if err != nil {
+			return nil, a.server.refusal(c.request, err)
+		}
+		return out, nil
 	})
 }
 
-func (s *Server) writeProblem(w http.ResponseWriter, p problem.Problem) {
-	w.Header().Set("Content-Type", problem.ContentType)
-	s.json(w, p.Status, p)
+// Handle is called for each operation when it is registered.
+func (a *api) Handle(op *huma.Operation, answer func(huma.Context)) {
+	a.mux.HandleFunc(op.Method+" "+op.Path, limited(func(w http.ResponseWriter, r *http.Request) {
+		r, err := a.admit(w, r, op)
+		if err != nil {
+			a.server.fail(w, r, err)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		answer(humago.NewContext(op, r, w))
+	}))
 }
 
-func (s *Server) crossOrigin(w http.ResponseWriter, _ *http.Request) {
-	s.problem(w, http.StatusForbidden, "A page of another site may not do this.")
+// admit lets a request through that has a key which allows the operation, and that is
+// as the description says.
+func (a *api) admit(w http.ResponseWriter, r *http.Request, op *huma.Operation) (*http.Request, error) {
+	if err := secretInAddress(r); err != nil {
+		return r, err
+	}
+	key, err := a.server.allowed(r, scopeOf(op))
+	if err != nil {
+		return r, err
+	}
+	if err := checkParameters(r, op.Parameters); err != nil {
+		return r, err
+	}
+	if op.RequestBody != nil {
+		body, err := readJSON(w, r, a.known(), op.RequestBody.Content["application/json"].Schema)
+		if err != nil {
+			return r, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	c := &caller{Service: a.server.cfg.Service(key), key: key}
+	c.request = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+	return c.request, nil
+}
+
+// caller is who asks, and how.
+type caller struct {
+	snip.Service
+	key     snip.Key
+	request *http.Request
+}
+
+type callerKey struct{}
+
+// given tells an empty parameter of the query from none.
+func (c *caller) given(name string) bool { return c.request.URL.Query().Has(name) }
+
+// API and Adapter of huma, as far as this one does it otherwise: whatever it is asked
+// for, it speaks JSON.
+
+func (a *api) Adapter() huma.Adapter { return a }
+
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+func (a *api) Negotiate(string) (string, error) { return "application/json", nil }
+
+func (a *api) Unmarshal(_ string, body []byte, to any) error { return json.Unmarshal(body, to) }
+
+func (a *api) Marshal(w io.Writer, _ string, v any) error {
+	b, err := encode(v)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(b); err != nil {
+		a.server.log.Debug("an answer did not reach its client", "error", err)
+	}
+	return nil
+}
+
+// describe writes an operation for huma.
+func (a *api) describe(op operation, body bool) huma.Operation {
+	takes := []string{}
+	if op.scope != "" {
+		takes = append(takes, string(op.scope))
+	}
+	refused := append([]snip.Code{snip.Invalid, snip.Unauthorized, snip.Forbidden, snip.Internal, snip.Unavailable}, op.refused...)
+	if body {
+		refused = append(refused, snip.TooLarge)
+	}
+	responses := map[string]*huma.Response{}
+	for _, code := range refused {
+		responses[fmt.Sprint(problem.Status(code))] = a.refusalOf(code)
+	}
+	return huma.Operation{
+		OperationID: op.id, Method: op.method, Path: op.path, Tags: []string{op.tag}, Summary: op.summary, Description: op.about,
+		DefaultStatus: op.status, Responses: responses,
+		Security: []map[string][]string{{"key": takes}},
+
+		// All of it was checked, and the body was read, when huma comes to it.
+		SkipValidateBody: true, SkipValidateParams: true, MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1,
+	}
+}
+
+// scopeOf returns the scope that an operation was described with.
+func scopeOf(op *huma.Operation) snip.Scope {
+	return snip.Scope(strings.Join(op.Security[0]["key"], ""))
+}
+
+// answerOtherMethods says for each path which methods it has. The more general of two
+// paths speaks for both, because a mux takes only one.
+func (a *api) answerOtherMethods() {
+	paths := a.OpenAPI().Paths
+	for path := range paths {
+		general := true
+		for other := range paths {
+			general = general && (other == path || !covers(other, path))
+		}
+		if general {
+			a.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+				a.server.otherMethod(strings.Join(a.methods(r.URL.EscapedPath()), ", "))(w, r)
+			})
+		}
+	}
+}
+
+// methods returns those that there are at an address.
+func (a *api) methods(address string) []string {
+	var has []string
+	for path, item := range a.OpenAPI().Paths {
+		if !covers(path, address) {
+			continue
+		}
+		for method, op := range map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		} {
+			if op != nil {
+				has = append(has, method)
+			}
+		}
+	}
+	all := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete}
+	return slices.DeleteFunc(all, func(m string) bool {
+		return !slices.Contains(has, m) && (m != http.MethodHead || !slices.Contains(has, http.MethodGet))
+	})
+}
+
+// covers reports whether a path with names in braces stands for another one.
+func covers(path, other string) bool {
+	parts, others := strings.Split(path, "/"), strings.Split(other, "/")
+	return len(parts) == len(others) && !slices.ContainsFunc(parts, func(part string) bool {
+		i := slices.Index(parts, part)
+		return part != others[i] && !strings.HasPrefix(part, "{")
+	})
 }
