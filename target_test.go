@@ -42,6 +42,7 @@ func TestCheckTargetAccepts(t *testing.T) {
 		{"default port", "https://example.com:443/", ""},
 		{"port with zeros", "http://example.com:0080/", ""},
 		{"IPv4", "http://192.0.2.1/x", ""},
+		{"private address", "http://10.0.0.1/router", ""},
 		{"IPv6", "http://[2001:db8::1]:81/x", ""},
 		{"IPv6, another spelling", "http://[2001:0DB8:0::1]/x", ""},
 		{"root dot", "https://example.com./x", ""},
