@@ -19,8 +19,8 @@ import (
 func TestErrorsSurviveTheWire(t *testing.T) {
 	seen := map[int]snip.Code{}
 	for code, status := range map[snip.Code]int{
-		snip.Invalid: 400, snip.NotFound: 404, snip.Conflict: 409, snip.Forbidden: 401, snip.TooLarge: 413,
-		snip.Unavailable: 503, snip.Internal: 500,
+		snip.Invalid: 400, snip.Unauthorized: 401, snip.Forbidden: 403, snip.NotFound: 404, snip.Conflict: 409, snip.Changed: 412,
+		snip.TooLarge: 413, snip.Reused: 422, snip.TooMany: 429, snip.Unavailable: 503, snip.Internal: 500,
 	} {
 		if got := problem.Status(code); got != status {
 			t.Errorf("Status(%s) = %d, want %d", code, got, status)
@@ -66,8 +66,8 @@ func TestOtherErrorsAreOurs(t *testing.T) {
 // TestReadAnything: what stands between a client and its server answers as well.
 func TestReadAnything(t *testing.T) {
 	for status, code := range map[int]snip.Code{
-		301: snip.Internal, 400: snip.Invalid, 401: snip.Forbidden, 403: snip.Forbidden, 404: snip.NotFound, 405: snip.Invalid,
-		410: snip.NotFound, 418: snip.Invalid, 500: snip.Internal, 502: snip.Internal, 503: snip.Unavailable,
+		301: snip.Internal, 400: snip.Invalid, 401: snip.Unauthorized, 403: snip.Forbidden, 404: snip.NotFound, 405: snip.Invalid,
+		410: snip.NotFound, 415: snip.Invalid, 418: snip.Invalid, 429: snip.TooMany, 500: snip.Internal, 502: snip.Internal, 503: snip.Unavailable,
 	} {
 		for _, body := range []string{
 			"", "<html>Bad Gateway</html>", "null", "[]", `{"error":"x"}`, `{"code":7}`, `{"code":""}`, `{"code":"x"`,
