@@ -21,8 +21,21 @@ type table struct {
 // rebuild begins anew.
 func tables() []table {
 	return []table{
-		{"links", 1, []string{"id", "domain", "code", "clicks", "human_clicks", "expires_at", "created_at", "updated_at", "title", "url"}, true},
-		{"keys", 1, []string{"id", "hash", "label", "admin", "created_at"}, true},
+		{"links", 1, []string{
+			"id", "domain", "code", "folded", "owner", "version", "clicks", "human_clicks",
+			"url", "title", "note", "starts_at", "expires_at", "click_limit", "fallback", "status", "query", "forward_path",
+			"rules", "campaign", "password_hash", "archived_at", "created_at", "updated_at",
+		}, true},
+		{"aliases", 1, []string{"id", "domain", "code", "folded", "link_id", "created_at"}, true},
+		{"tags", 1, []string{"id", "name"}, true},
+		{"link_tags", 2, []string{"tag_id", "link_id"}, false},
+		{"link_words", 1, []string{"link_id", "words"}, false},
+		{"click_limits", 1, []string{"link_id", "used"}, false},
+		{"idempotency", 2, []string{"owner", "name", "request", "link_id", "created_at"}, false},
+		{"domains", 1, []string{"id", "host", "ignore_case", "root", "not_found", "not_found_text", "version", "created_at", "updated_at"}, true},
+		{"keys", 1, []string{
+			"id", "hash", "label", "scopes", "contact", "time_zone", "domain", "own_links", "expires_at", "revoked_at", "last_used", "created_at",
+		}, true},
 		{"done", 1, []string{"name", "at"}, false},
 		{"instance", 1, []string{"id", "building", "compacted_until", "clicks", "human_clicks"}, false},
 		{"rollups", 4, []string{"generation", "slot", "link_id", "seconds", "clicks", "human_clicks", "facts"}, false},
@@ -149,7 +162,7 @@ func likeOnServer(column string, value any) any {
 		if text, ok := value.(string); ok {
 			return []byte(text)
 		}
-	case "admin":
+	case "forward_path", "ignore_case", "own_links":
 		if n, ok := value.(int64); ok {
 			return n != 0
 		}
@@ -162,8 +175,16 @@ func (t table) insert(ctx context.Context, tx session, rows [][]any) error {
 	for _, name := range t.columns[t.key:] {
 		set = append(set, name+" = excluded."+name)
 	}
-	return insertChunks(ctx, tx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+") VALUES %s ON CONFLICT ("+
-		strings.Join(t.columns[:t.key], ", ")+") DO UPDATE SET "+strings.Join(set, ", "), rows)
+	then := "NOTHING"
+	if len(set) > 0 {
+		then = "UPDATE SET " + strings.Join(set, ", ")
+	}
+	err := insertChunks(ctx, tx, "INSERT INTO "+t.name+" ("+strings.Join(t.columns, ", ")+") VALUES %s ON CONFLICT ("+
+		strings.Join(t.columns[:t.key], ", ")+") DO "+then, rows)
+	if err == nil && t.name == "link_words" {
+		err = indexWords(ctx, tx, rows)
+	}
+	return err
 }
 
 // copyCounter sees to it that no number is given out again that ever was.

@@ -90,7 +90,7 @@ func (v *View) insertKey(ctx context.Context, tx session, secret string, n snip.
 		INSERT INTO keys (hash, label, scopes, contact, time_zone, domain, own_links, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		RETURNING `+keyColumns,
-		hash(secret), n.Label, strings.Join(scopes, ","), n.Contact, n.TimeZone, n.Domain, n.OwnLinks, expiryColumn(n.ExpiresAt), now.UnixMicro()))
+		hash(secret), n.Label, strings.Join(scopes, ","), n.Contact, n.TimeZone, n.Domain, n.OwnLinks, timeColumn(n.ExpiresAt), now.UnixMicro()))
 	if err != nil {
 		return snip.Key{}, fmt.Errorf("insert key: %w", err)
 	}
@@ -222,7 +222,7 @@ func (v *View) changeKey(ctx context.Context, id int64, action string, change fu
 		}
 		_, err = tx.ExecContext(ctx, `
 			UPDATE keys SET label = $2, contact = $3, time_zone = $4, expires_at = $5, revoked_at = $6 WHERE id = $1`,
-			id, k.Label, k.Contact, k.TimeZone, expiryColumn(k.ExpiresAt), expiryColumn(k.RevokedAt))
+			id, k.Label, k.Contact, k.TimeZone, timeColumn(k.ExpiresAt), timeColumn(k.RevokedAt))
 		if err != nil {
 			return err
 		}
