@@ -45,7 +45,7 @@ var imports = []struct {
 	{
 		"snip/store", []string{
 			"snip", "snip/event", "snip/wire", "snip/rollup", "snip/queue", "snip/queue/outbox", "snip/internal/sqlitefile",
-			"modernc.org/sqlite/...", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...", "github.com/pressly/goose/v3",
+			"modernc.org/sqlite/...", "github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/...", "github.com/pressly/goose/v3", "github.com/alexedwards/argon2id",
 		},
 		"links and queues meet in a transaction only: a change is told to the outbox, field by field as the API names them, and no engine is known here",
 	},
@@ -71,9 +71,9 @@ var imports = []struct {
 			"snip", "snip/client", "snip/event", "snip/store", "snip/visitor", "snip/web", "snip/wire", "snip/worker",
 			"snip/queue", "snip/queue/engine/postgres", "snip/queue/engine/sqlite", "snip/queue/outbox", "snip/queue/spool",
 			"github.com/caarlos0/env/v11", "github.com/lmittmann/tint", "github.com/mattn/go-isatty",
-			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra",
+			"github.com/prometheus/client_golang/...", "github.com/spf13/cobra", "github.com/piglig/go-qr", "golang.org/x/sys/unix",
 		},
-		"the one place where stores and engines are wired",
+		"the one place where stores and engines are wired, and the command line, which draws QR codes, hides what is typed and looks at disks",
 	},
 	{
 		"snip/queue", nil,

@@ -32,6 +32,7 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, session) er
 	err := s.write(ctx, fn)
 	if err == nil {
 		s.outbox.Wake()
+		s.audits.Wake()
 	}
 	return err
 }

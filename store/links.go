@@ -1,151 +1,215 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"snip"
-	"snip/event"
 )
 
-// ownDomain is the instance's own, the only one so far.
-const ownDomain = ""
+// linkColumns are what scanLink reads before what else is in the row. They need a table
+// that is called links.
+const linkColumns = `links.id, links.domain, links.code, links.owner, links.version,
+	links.url, links.title, links.note, links.starts_at, links.expires_at, links.click_limit, links.fallback,
+	links.status, links.query, links.forward_path, links.rules, links.campaign, links.password_hash <> '',
+	links.archived_at, links.created_at, links.updated_at, links.clicks, links.human_clicks,
+	CASE WHEN links.click_limit > 0 THEN (SELECT used FROM click_limits WHERE link_id = links.id) END,
+	(SELECT string_agg(code, ' ' ORDER BY id) FROM aliases WHERE link_id = links.id),
+	(SELECT string_agg(name, ` + tagsApart + `) FROM link_tags JOIN tags ON id = tag_id WHERE link_id = links.id)`
 
-// linkColumns are what scanLink reads before what else is in the row.
-const linkColumns = `id, domain, code, url, title, expires_at, created_at, updated_at, clicks, human_clicks`
+// tagsApart is a line break, which no tag has.
+const tagsApart = "'\n'"
 
 func scanLink(row interface{ Scan(...any) error }, more ...any) (snip.Link, error) {
 	var l snip.Link
-	var expires sql.NullInt64
+	var r settingsRow
+	var archived, used sql.NullInt64
 	var created, updated int64
-	columns := []any{&l.ID, &l.Domain, &l.Code, &l.Target, &l.Title, &expires, &created, &updated, &l.Clicks, &l.HumanClicks}
+	var aliases, tags sql.NullString
+	columns := []any{&l.ID, &l.Domain, &l.Code, &l.Owner, &l.Version}
+	columns = append(columns, r.pointers()...)
+	columns = append(columns, &l.HasPassword, &archived, &created, &updated, &l.Clicks, &l.HumanClicks, &used, &aliases, &tags)
 	if err := row.Scan(append(columns, more...)...); err != nil {
 		return snip.Link{}, err
 	}
-	if expires.Valid {
-		l.ExpiresAt = time.UnixMicro(expires.Int64).UTC()
+	var err error
+	if l.Settings, err = r.settings(tags.String); err != nil {
+		return snip.Link{}, fmt.Errorf("link %d: %w", l.ID, err)
 	}
+	if aliases.Valid {
+		l.Aliases = strings.Split(aliases.String, " ")
+	}
+	l.ArchivedAt = instantOf(archived)
 	l.CreatedAt = time.UnixMicro(created).UTC()
 	l.UpdatedAt = time.UnixMicro(updated).UTC()
+	l.LimitUsed = used.Int64
 	return l, nil
 }
 
-// expiryColumn is the inverse of what scanLink does with expires_at.
-func expiryColumn(t time.Time) sql.NullInt64 {
+// settingsRow is how settings are kept, but for tags. Two are == if they mean the same.
+type settingsRow struct {
+	target, title, note string
+	starts, expires     sql.NullInt64
+	clickLimit          int64
+	fallback            string
+	status              int64
+	query               string
+	forwardPath         bool
+	rules, campaign     string
+}
+
+// settingsColumns are those of links, in the order of values and pointers.
+const settingsColumns = `url, title, note, starts_at, expires_at, click_limit, fallback, status, query, forward_path, rules, campaign`
+
+func (r settingsRow) values() []any {
+	return []any{
+		r.target, r.title, r.note, r.starts, r.expires, r.clickLimit, r.fallback, r.status, r.query, r.forwardPath, r.rules, r.campaign,
+	}
+}
+
+func (r *settingsRow) pointers() []any {
+	return []any{
+		&r.target, &r.title, &r.note, &r.starts, &r.expires, &r.clickLimit, &r.fallback, &r.status, &r.query, &r.forwardPath, &r.rules, &r.campaign,
+	}
+}
+
+func rowOf(s snip.Settings) (settingsRow, error) {
+	r := settingsRow{
+		target: s.Target, title: s.Title, note: s.Note, starts: timeColumn(s.StartsAt), expires: timeColumn(s.ExpiresAt),
+		clickLimit: s.ClickLimit, fallback: s.Fallback, status: int64(s.Status), query: string(s.Query), forwardPath: s.ForwardPath,
+	}
+	if len(s.Rules) > 0 {
+		b, err := json.Marshal(s.Rules)
+		if err != nil {
+			return r, fmt.Errorf("encode rules: %w", err)
+		}
+		r.rules = string(b)
+	}
+	if s.Campaign != (snip.Campaign{}) {
+		b, err := json.Marshal(s.Campaign)
+		if err != nil {
+			return r, fmt.Errorf("encode campaign: %w", err)
+		}
+		r.campaign = string(b)
+	}
+	return r, nil
+}
+
+// settings is the inverse of rowOf. Tags are as linkColumns tells them.
+func (r settingsRow) settings(tags string) (snip.Settings, error) {
+	s := snip.Settings{
+		Target: r.target, Title: r.title, Note: r.note, StartsAt: instantOf(r.starts), ExpiresAt: instantOf(r.expires),
+		ClickLimit: r.clickLimit, Fallback: r.fallback, Status: cmp.Or(int(r.status), http.StatusTemporaryRedirect),
+		Query: snip.QueryPolicy(r.query), ForwardPath: r.forwardPath,
+	}
+	if tags != "" {
+		s.Tags = strings.Split(tags, "\n")
+		slices.Sort(s.Tags)
+	}
+	if r.rules != "" {
+		if err := json.Unmarshal([]byte(r.rules), &s.Rules); err != nil {
+			return s, fmt.Errorf("decode rules: %w", err)
+		}
+	}
+	if r.campaign != "" {
+		if err := json.Unmarshal([]byte(r.campaign), &s.Campaign); err != nil {
+			return s, fmt.Errorf("decode campaign: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// kept returns settings as they are once they are kept.
+func kept(s snip.Settings) snip.Settings {
+	s.Status = cmp.Or(s.Status, http.StatusTemporaryRedirect)
+	s.StartsAt, s.ExpiresAt = instantOf(timeColumn(s.StartsAt)), instantOf(timeColumn(s.ExpiresAt))
+	s.Tags = snip.CleanTags(s.Tags)
+	if len(s.Tags) == 0 {
+		s.Tags = nil
+	}
+	if len(s.Rules) == 0 {
+		s.Rules = nil
+	}
+	return s
+}
+
+// timeColumn is a moment as it is kept, NULL for none.
+func timeColumn(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
 
-// CreateLink keeps a new link. Of several at once that ask for one code, one gets
-// it and the others get snip.Conflict. The change is told to topic "links": somebody may
-// remember that no link had the code.
-func (s *Store) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, error) {
-	now := s.now()
-	n.ExpiresAt = n.ExpiresAt.Truncate(time.Microsecond)
-	if err := n.Check(now, s.rules); err != nil {
-		return snip.Link{}, err
+// fold returns a code as it is on a domain that ignores case. Codes are ASCII.
+func fold(code string) string { return strings.ToLower(code) }
+
+// Link finds a link by its code or an alias.
+func (v *View) Link(ctx context.Context, ref snip.Ref) (snip.Link, error) {
+	ref.Domain = asKept(ref.Domain)
+	l, err := v.findLink(ctx, v.store.Read(), ref)
+	return l, v.store.failed("find link", err)
+}
+
+func (v *View) findLink(ctx context.Context, r queryer, ref snip.Ref) (snip.Link, error) {
+	if !v.seesDomain(ref.Domain) {
+		return snip.Link{}, notFound(ref)
 	}
-	var l snip.Link
-	err := s.change(ctx, func(ctx context.Context, tx session) error {
-		var err error
-		if l, err = s.insertNew(ctx, tx, n, now); err != nil {
-			return err
-		}
-		return s.tell(ctx, tx, now, event.LinkChange{Link: l.ID, Change: event.Created, Codes: []string{l.Code}})
-	})
-	if err != nil {
-		return snip.Link{}, s.failed("create link", err)
-	}
-	return l, nil
-}
-
-// insertNew inserts a link, with a code that is made up if it comes without one.
-func (s *Store) insertNew(ctx context.Context, tx session, n snip.NewLink, now time.Time) (snip.Link, error) {
-	if n.Code != "" {
-		l, err := insertLink(ctx, tx, n.Code, n, now)
-		if errors.Is(err, sql.ErrNoRows) {
-			return snip.Link{}, conflict(n.Code)
-		}
-		return l, err
-	}
-	// With 7 characters even the second attempt is rare.
-	const attempts = 10
-	for range attempts {
-		l, err := insertLink(ctx, tx, s.newCode(), n, now)
-		if !errors.Is(err, sql.ErrNoRows) {
-			return l, err
-		}
-	}
-	return snip.Link{}, fmt.Errorf("no free code in %d attempts", attempts)
-}
-
-// insertLink returns sql.ErrNoRows if the code is taken.
-func insertLink(ctx context.Context, tx session, code string, n snip.NewLink, now time.Time) (snip.Link, error) {
-	return scanLink(tx.QueryRowContext(ctx, `
-		INSERT INTO links (domain, code, url, title, expires_at, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $6)
-		ON CONFLICT (domain, code) DO NOTHING
-		RETURNING `+linkColumns,
-		ownDomain, code, n.Target, n.Title, expiryColumn(n.ExpiresAt), now.UnixMicro()))
-}
-
-// Link finds a link by its code.
-func (s *Store) Link(ctx context.Context, code string) (snip.Link, error) {
-	l, err := findLink(ctx, s.Read(), code)
-	return l, s.failed("find link", err)
-}
-
-// reader is a pool of connections or a transaction.
-type reader interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func findLink(ctx context.Context, r reader, code string) (snip.Link, error) {
-	l, err := scanLink(r.QueryRowContext(ctx,
-		`SELECT `+linkColumns+` FROM links WHERE domain = $1 AND code = $2`, ownDomain, code))
+	l, err := scanLink(r.QueryRowContext(ctx, `
+		SELECT `+linkColumns+` FROM links JOIN `+named+` ON links.id = named.link_id WHERE ($4 = 0 OR links.owner = $4)`,
+		ref.Domain, ref.Code, fold(ref.Code), v.owner()))
 	if errors.Is(err, sql.ErrNoRows) {
-		return snip.Link{}, notFound(code)
+		return snip.Link{}, notFound(ref)
 	}
 	return l, err
 }
 
-// ListLinks returns a page of links, newest first. A link that is made meanwhile
-// moves none to another page.
-func (s *Store) ListLinks(ctx context.Context, p snip.Page) ([]snip.Link, error) {
-	switch {
-	case p.Limit < 1 || p.Limit > 1000:
-		return nil, &snip.Error{Code: snip.Invalid, Field: "limit", Message: "A page has 1 to 1000 links."}
-	case p.After < 0:
-		return nil, &snip.Error{Code: snip.Invalid, Field: "after", Message: "There is no link with a negative ID."}
+// linkByID returns sql.ErrNoRows for a link that there is not, or that the key does not
+// see.
+func (v *View) linkByID(ctx context.Context, r queryer, id int64) (snip.Link, error) {
+	l, err := scanLink(r.QueryRowContext(ctx, `
+		SELECT `+linkColumns+` FROM links WHERE links.id = $1 AND ($2 = 0 OR links.owner = $2)`, id, v.owner()))
+	if err == nil && !v.seesDomain(l.Domain) {
+		return snip.Link{}, sql.ErrNoRows
 	}
-	links, err := s.listLinks(ctx, p)
-	return links, s.failed("list links", err)
+	return l, err
 }
 
-func (s *Store) listLinks(ctx context.Context, p snip.Page) ([]snip.Link, error) {
-	rows, err := s.Read().QueryContext(ctx, `
-		SELECT `+linkColumns+` FROM links
-		WHERE domain = $1 AND (id < $2 OR $2 = 0)
-		ORDER BY id DESC LIMIT $3`, ownDomain, p.After, p.Limit)
+// Route returns what a redirect needs to know of the link with a code or an alias. It
+// reads no more than that, and does not ask who sees the link: everybody may follow it.
+func (s *Store) Route(ctx context.Context, domain, code string) (snip.Route, error) {
+	var l snip.Link
+	var r settingsRow
+	var password, alias string
+	err := s.Read().QueryRowContext(ctx, `
+		SELECT links.id, links.code, named.alias, url, starts_at, expires_at, click_limit, fallback, status, query, forward_path, rules, campaign, password_hash
+		FROM links JOIN `+named+` ON links.id = named.link_id`, domain, code, fold(code)).
+		Scan(&l.ID, &l.Code, &alias, &r.target, &r.starts, &r.expires, &r.clickLimit, &r.fallback, &r.status, &r.query, &r.forwardPath,
+			&r.rules, &r.campaign, &password)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound(snip.Ref{Domain: domain, Code: code})
+	}
 	if err != nil {
-		return nil, err
+		return snip.Route{}, s.failed("find route", err)
 	}
-	defer rows.Close()
-	var links []snip.Link
-	for rows.Next() {
-		l, err := scanLink(rows)
-		if err != nil {
-			return nil, err
-		}
-		links = append(links, l)
+	if l.Settings, err = r.settings(""); err != nil {
+		return snip.Route{}, s.failed("read route", fmt.Errorf("link %d: %w", l.ID, err))
 	}
-	return links, rows.Err()
+	route, err := l.Route(cmp.Or(alias, l.Code), password)
+	return route, s.failed("make route", err)
 }
 
-func notFound(code string) error {
-	return &snip.Error{Code: snip.NotFound, Field: "code", Message: fmt.Sprintf("No link has the code %q.", code)}
+func notFound(ref snip.Ref) error {
+	message := fmt.Sprintf("No link has the code %q.", ref.Code)
+	if ref.Domain != "" {
+		message = fmt.Sprintf("No link on %s has the code %q.", ref.Domain, ref.Code)
+	}
+	return &snip.Error{Code: snip.NotFound, Field: "code", Message: message}
 }
 
 func conflict(code string) error {

@@ -14,20 +14,36 @@ const generationLock = migrationLock + 1
 // shareGeneration keeps what is shown from being replaced until the end of the
 // transaction.
 func shareGeneration(ctx context.Context, tx session) error {
-	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock_shared($1)`)
+	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock_shared($1)`, generationLock)
 }
 
 // holdGeneration waits until nobody writes rollups, and keeps others from it until the
 // end of the transaction.
 func holdGeneration(ctx context.Context, tx session) error {
-	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`)
+	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`, generationLock)
 }
 
-func lockUntilEnd(ctx context.Context, tx session, statement string) error {
+// domainsLock is the number of the lock under which domains are changed. Whoever gives a
+// link a code shares it: whether case matters must not change meanwhile, nor the domain
+// go away.
+const domainsLock = migrationLock + 2
+
+// shareDomains keeps domains as they are until the end of the transaction.
+func shareDomains(ctx context.Context, tx session) error {
+	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock_shared($1)`, domainsLock)
+}
+
+// holdDomains waits until nobody gives a link a code, and keeps others from it until the
+// end of the transaction.
+func holdDomains(ctx context.Context, tx session) error {
+	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`, domainsLock)
+}
+
+func lockUntilEnd(ctx context.Context, tx session, statement string, lock int64) error {
 	if tx.kind == onSQLite {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, statement, generationLock)
+	_, err := tx.ExecContext(ctx, statement, lock)
 	return err
 }
 

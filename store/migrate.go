@@ -14,7 +14,7 @@ import (
 // schema is written for SQLite, in words that PostgreSQL has too but for a few: see
 // forServer.
 //
-//go:embed schema/*.sql
+//go:embed schema/*.sql schema/search/*.sql
 var schema embed.FS
 
 // migrateFile brings the tables of a file up to date. Only one process at a time may
@@ -24,7 +24,7 @@ func migrateFile(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return up(ctx, goose.DialectSQLite3, db, files)
+	return up(ctx, goose.DialectSQLite3, db, files, goose.WithGoMigrations(makeSearchable(onSQLite)))
 }
 
 // migrationLock is the number of the lock under which one process migrates while the
@@ -46,7 +46,7 @@ func migrateServer(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	var migrations []*goose.Migration
+	migrations := []*goose.Migration{makeSearchable(onPostgres)}
 	for _, name := range names {
 		text, err := schema.ReadFile(name)
 		if err != nil {

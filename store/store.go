@@ -11,6 +11,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -34,8 +35,8 @@ type Config struct {
 	URL string
 	// Connections bounds those to PostgreSQL. Default: 10.
 	Connections int
-	// OutboxRows bounds the changes of links that are not in topic "links" yet. At the
-	// bound a change is refused with snip.Unavailable. Default: 1,000,000.
+	// OutboxRows bounds what is told to topics "links" and "audit" and is not there yet. At
+	// the bound a change is refused with snip.Unavailable. Default: 1,000,000.
 	OutboxRows int64
 	// Rules say which targets links may have.
 	Rules snip.Rules
@@ -48,17 +49,25 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Store is safe for concurrent use.
+// Store is safe for concurrent use. What it is asked for without a key is done as whoever
+// runs the server: everything is seen and allowed.
 type Store struct {
+	*View
 	db      database
 	rules   snip.Rules
 	newCode func() string
 	clock   func() time.Time
-	outbox  *outbox.Outbox
+	outbox  *outbox.Outbox // Of topic "links".
+	audits  *outbox.Outbox // Of topic "audit".
+	hashing chan struct{}  // Holds a token for each password that is hashed at this moment.
+	uses    *uses
 	closed  atomic.Bool
 }
 
-var _ snip.Links = (*Store)(nil)
+var (
+	_ snip.Service = (*View)(nil)
+	_ snip.Service = (*Store)(nil)
+)
 
 // Open opens the store and brings its tables up to date. Several processes may do
 // so at once: one works, the others wait for it.
@@ -72,9 +81,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.Rules.Check(); err != nil {
 		return nil, fmt.Errorf("store: Rules: %w", err)
 	}
-	s := &Store{rules: cfg.Rules, newCode: cfg.NewCode, clock: cfg.Now}
+	s := &Store{rules: cfg.Rules, newCode: cfg.NewCode, clock: cfg.Now, hashing: make(chan struct{}, maxHashing)}
+	s.View = s.As(operator())
 	var err error
 	if s.outbox, err = newOutbox(cfg.OutboxRows); err != nil {
+		return nil, fmt.Errorf("store: OutboxRows: %w", err)
+	}
+	if s.audits, err = newAuditOutbox(cfg.OutboxRows); err != nil {
 		return nil, fmt.Errorf("store: OutboxRows: %w", err)
 	}
 	if s.newCode == nil {
@@ -84,22 +97,27 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.clock = time.Now
 	}
 	if cfg.URL != "" {
-		if err := s.openServer(ctx, cfg); err != nil {
-			return nil, err
-		}
-		return s, nil
+		err = s.openServer(ctx, cfg)
+	} else {
+		err = s.openFile(ctx, cfg)
 	}
+	if err != nil {
+		return nil, err
+	}
+	s.uses = newUses(cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), s.writeUses)
+	return s, nil
+}
+
+func (s *Store) openFile(ctx context.Context, cfg Config) error {
 	f, err := sqlitefile.Open(ctx, sqlitefile.Config{Path: cfg.Path, Migrate: migrateFile, Logger: cfg.Logger})
 	s.db = file{f}
-	if err != nil {
-		return nil, s.failed("open "+cfg.Path, err)
-	}
-	return s, nil
+	return s.failed("open "+cfg.Path, err)
 }
 
 // Close waits for what is being written and closes the file. Every call after it
 // returns snip.Unavailable.
 func (s *Store) Close() error {
+	s.uses.close()
 	s.closed.Store(true)
 	return s.db.Close()
 }
