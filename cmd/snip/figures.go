@@ -12,11 +12,7 @@ import (
 // statsText tells of statistics, and of which links are popular if there are any.
 func statsText(st snip.Stats, popular snip.Popular) string {
 	var b strings.Builder
-	of := "all links"
-	if len(st.Codes) > 0 {
-		of = printable(strings.Join(st.Codes, ", "))
-	}
-	fmt.Fprintf(&b, "%s, %s to %s, %s\n\n", of, st.Range.From, st.Range.To, st.Range.Location())
+	fmt.Fprintf(&b, "%s, %s to %s, %s\n\n", ofWhat(st), st.Range.From, st.Range.To, st.Range.Location())
 	writeTotals(&b, st)
 	tables := []table{seriesTable(st)}
 	if len(popular.Links) > 0 {
@@ -28,6 +24,21 @@ func statsText(st snip.Stats, popular snip.Popular) string {
 	writeTables(&b, append(tables, visitorsTable(st)))
 	writeTrust(&b, st)
 	return b.String()
+}
+
+// ofWhat tells which links statistics are of.
+func ofWhat(st snip.Stats) string {
+	of := "all links"
+	if len(st.Codes) > 0 {
+		of = strings.Join(st.Codes, ", ")
+	}
+	if st.Domain != nil {
+		of += " on " + cmp.Or(*st.Domain, "the server's own domain")
+	}
+	if st.Tag != "" {
+		of += " with tag " + st.Tag
+	}
+	return printable(of)
 }
 
 // writeTotals writes the sums, each with its change in percent.
@@ -62,7 +73,7 @@ func seriesTable(st snip.Stats) table {
 func popularTable(p snip.Popular) table {
 	t := table{heads: []string{"LINK", "CLICKS", "PEOPLE"}}
 	for _, l := range p.Links {
-		t.add(printable(l.Link.Code), l.Counts)
+		t.add(printable(nameOf(snip.Ref{Domain: l.Link.Domain, Code: l.Link.Code})), l.Counts)
 	}
 	t.addRest("(all others)", p.More)
 	return t

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // A bare machine has no time zones.
+
+	"snip"
 )
 
 func main() {
@@ -19,8 +21,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
-// run is the program. Its result is the exit code: 0, or 1 after an error, or 2
-// if it was called wrongly.
+// run is the program. Its result is the exit code: 0, or 1 after an error, or 2 if it
+// was called wrongly, or 3 if what it was told to work on is not there.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	cmd := newRoot(environ)
 	cmd.SetArgs(args)
@@ -36,6 +38,9 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	}
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return 2
+	}
+	if snip.CodeOf(err) == snip.NotFound {
+		return 3
 	}
 	return 1
 }
