@@ -47,3 +47,13 @@ func TestPlainDecisionsAllocateNothing(t *testing.T) {
 		t.Errorf("Decide allocates %v times for a plain link", n)
 	}
 }
+
+func BenchmarkCheckNewLink(b *testing.B) {
+	n := snip.NewLink{Settings: snip.Settings{Target: "https://example.com/page?x=1#y", Title: "A page", Tags: []string{"a", "b"}}}
+	rules := snip.Rules{Own: own}
+	for b.Loop() {
+		if err := n.Check(noon, rules); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

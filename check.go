@@ -10,7 +10,7 @@ import (
 
 // Check returns an *Error that names the first field by which no link can be made.
 func (n NewLink) Check(now time.Time, r Rules) error {
-	if err := r.checkField("url", n.Target); err != nil {
+	if err := n.Settings.Check(r); err != nil {
 		return err
 	}
 	if n.Code != "" {
@@ -18,7 +18,7 @@ func (n NewLink) Check(now time.Time, r Rules) error {
 			return err
 		}
 	}
-	if err := cmp.Or(checkDomain("domain", &n.Domain), n.Settings.Check(r), checkPassword(n.Password)); err != nil {
+	if err := cmp.Or(checkDomain("domain", &n.Domain), checkPassword(n.Password), checkIdempotencyKey(n.IdempotencyKey)); err != nil {
 		return err
 	}
 	if !n.ExpiresAt.IsZero() && !now.Before(n.ExpiresAt) {
@@ -32,7 +32,7 @@ func (n NewLink) Check(now time.Time, r Rules) error {
 	if n.Reuse && n.Password != "" {
 		return invalid("reuse", "A link with a password cannot be found again, because nobody can read the password. Leave out one of the two.")
 	}
-	return checkIdempotencyKey(n.IdempotencyKey)
+	return nil
 }
 
 // Check returns an *Error that names the first field that no link can have. A moment

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
+	whatwg "github.com/nlnwa/whatwg-url/url"
 	"golang.org/x/net/idna"
 )
 
@@ -57,6 +59,8 @@ func CleanHost(typed string) (string, error) {
 		return "", invalid("host", "The host is missing.")
 	case strings.Contains(typed, "://"):
 		return wrong("it must stand alone, without http:// or https://.")
+	case !utf8.ValidString(typed):
+		return wrong("it is not valid UTF-8.")
 	}
 	if addr, err := netip.ParseAddr(typed); err == nil && addr.Is6() && addr.Zone() == "" {
 		return "[" + addr.String() + "]", nil
@@ -72,11 +76,12 @@ func CleanHost(typed string) (string, error) {
 		return "[" + addr.String() + "]", err
 	}
 	name := h.ascii()
-	// Browsers read what ends in a number as an IPv4 address, and have one spelling of it.
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	number := strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
-	if _, err := netip.ParseAddr(name); number && err != nil {
-		return wrong("it ends as an IPv4 address does, but is none.")
+	browser, err := whatwg.Parse("https://" + name)
+	switch {
+	case err != nil:
+		return wrong("browsers cannot read it.")
+	case browser.Hostname() != name:
+		return wrong("browsers read it as %s.", shorten(browser.Hostname()))
 	}
 	return name, nil
 }
