@@ -190,7 +190,7 @@ func TestKilledWebsChangesAreSeen(t *testing.T) {
 // The topic cannot be written and the outbox fills: then changes are refused, nothing of
 // them is kept, and redirects go on.
 func TestFullOutboxRefusesChanges(t *testing.T) {
-	w := startWebs(t, 2, "SNIP_OUTBOX_ROWS=3")
+	w := startWebs(t, 2, "SNIP_OUTBOX_ROWS=6") // Each change takes a row of each topic.
 	web := w.all[0]
 	create := func(code string) *http.Response {
 		t.Helper()
@@ -201,7 +201,9 @@ func TestFullOutboxRefusesChanges(t *testing.T) {
 		t.Fatalf("first: %s", resp.Status)
 	}
 	w.awaitAll(promptly, "first", there("first"))
-	eventually(t, "the outbox is empty", func() bool { return web.metric("snip_outbox_rows") == 0 })
+	eventually(t, "the outbox is empty", func() bool {
+		return web.metric(`snip_outbox_rows{topic="links"}`) == 0 && web.metric(`snip_outbox_rows{topic="audit"}`) == 0
+	})
 
 	unlock := lockDatabase(t, filepath.Join(w.dir, "log.db"), false)
 	for i := range 3 {
@@ -218,8 +220,10 @@ func TestFullOutboxRefusesChanges(t *testing.T) {
 		}
 	}
 	w.awaitAll(promptly, "with a full outbox", there("first"), there("kept-2"), sight{"refused", http.StatusNotFound, ""})
-	if rows := web.metric("snip_outbox_rows"); rows != 3 {
-		t.Errorf("snip_outbox_rows = %v, want 3", rows)
+	for _, topic := range []string{"links", "audit"} {
+		if rows := web.metric(fmt.Sprintf("snip_outbox_rows{topic=%q}", topic)); rows != 3 {
+			t.Errorf("snip_outbox_rows of topic %s = %v, want 3", topic, rows)
+		}
 	}
 	unlock()
 	eventually(t, "changes are taken again", func() bool { return create("refused").StatusCode == http.StatusCreated })
