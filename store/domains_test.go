@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -245,4 +247,45 @@ func inOutbox(t testing.TB, s *store.Store, topic string) (messages []queue.Mess
 		t.Fatal(err)
 	}
 	return messages
+}
+
+func TestMaxDomains(t *testing.T) {
+	s := open(t, store.Config{})
+	fill(t, s, `
+		WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+		INSERT INTO domains (host, created_at, updated_at) SELECT 'host-' || CAST(i AS TEXT) || '.example', 0, 0 FROM n`, snip.MaxDomains-1)
+	newDomain(t, s, snip.NewDomain{Host: "last.example"})
+	_, err := s.CreateDomain(t.Context(), snip.NewDomain{Host: "more.example"})
+	wantCode(t, err, snip.Conflict, "")
+}
+
+// Whether case matters is changed in one transaction, so there is a bound to it.
+func TestIgnoreCaseOfTooManyLinks(t *testing.T) {
+	s := open(t, store.Config{})
+	newDomain(t, s, snip.NewDomain{Host: "go.example"})
+	const most = 100_000
+	fill(t, s, `
+		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+		INSERT INTO links (domain, code, url, title, created_at, updated_at)
+		SELECT 'go.example', 'Code-' || CAST(i AS TEXT), 'https://example.com/', '', 0, 0 FROM n`, most)
+	ignore := true
+	if _, err := s.EditDomain(t.Context(), "go.example", snip.DomainEdit{IgnoreCase: &ignore}); err != nil {
+		t.Fatalf("EditDomain with %d links: %v", most, err)
+	}
+	create(t, s, snip.NewLink{Domain: "go.example", Code: "one-more"})
+	ignore = false
+	_, err := s.EditDomain(t.Context(), "go.example", snip.DomainEdit{IgnoreCase: &ignore})
+	wantCode(t, err, snip.Conflict, "ignore_case")
+}
+
+// fill makes more rows than a test has time to ask for one by one.
+func fill(t *testing.T, s *store.Store, statement string, rows int) {
+	t.Helper()
+	err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, statement, rows)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
