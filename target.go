@@ -174,10 +174,15 @@ func checkOther(target, rest string) error {
 }
 
 func (r Rules) owns(h host) bool {
+	name, port := h.ascii(), webPort(h.port)
 	return slices.ContainsFunc(r.Own, func(own string) bool {
+		// An instance may have many domains, and most are plain: they need no reading.
+		if isASCII(own) && !strings.HasPrefix(own, "[") {
+			n, p, err := cutPort(own)
+			return err == nil && webPort(p) == port && strings.EqualFold(strings.TrimSuffix(n, "."), name)
+		}
 		o, err := readHost(own)
-		return err == nil && webPort(o.port) == webPort(h.port) &&
-			(o.ascii() == h.ascii() || sameAddress(o.ascii(), h.ascii()))
+		return err == nil && webPort(o.port) == port && (o.ascii() == name || sameAddress(o.ascii(), name))
 	})
 }
 
