@@ -13,7 +13,7 @@ import (
 type listInput struct {
 	Search   string   `query:"search" maxLength:"200" doc:"Each word of it must begin a word in code, title, note or target. Case does not matter." example:"spring sale"`
 	Domain   string   `query:"domain" doc:"Only links of this host; empty for the instance's own. Left out: of all."`
-	Tags     []string `query:"tag,explode" maxItems:"50" doc:"Only links with this tag, and with each that is given."`
+	Tags     []string `query:"tag,explode" maxItems:"50" minLength:"1" doc:"Only links with this tag, and with each that is given."`
 	Owner    int64    `query:"owner" minimum:"1" doc:"Only links that this key made."`
 	Archived string   `query:"archived" enum:"no,only,all" default:"no" doc:"Which links by whether they are archived."`
 	Sort     string   `query:"sort" enum:"newest,oldest,updated,code,expiry" default:"newest" doc:"By expiry there are only links that expire."`

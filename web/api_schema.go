@@ -58,6 +58,10 @@ func bound(known huma.Registry) {
 	}
 	describe(wrong, map[string]string{"detail": "A sentence for people.", "code": "For programs.", "errors": "Which input is wrong."})
 
+	ref := schemaOf[snip.Ref](known)
+	ref.Required = []string{"code"}
+	describe(ref, map[string]string{"domain": "Empty or left out for the instance's own.", "code": "Or an alias."})
+
 	campaign := schemaOf[snip.Campaign](known)
 	for name := range campaign.Properties {
 		most(campaign, name, snip.MaxCampaign)

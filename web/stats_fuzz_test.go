@@ -23,7 +23,7 @@ func FuzzStatsQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, query string) {
 		asked := &figures{}
-		w := newServer(t, web.Config{Links: &keeper{}, Stats: asked, Keys: anyKey{}, Notes: &notes{}})
+		w := newServer(t, web.Config{Service: as(asked), Keys: anyKey{}})
 		for route := range statsRoutes {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, route, nil)
 			r.URL.RawQuery = query

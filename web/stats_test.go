@@ -17,8 +17,8 @@ import (
 
 // The four questions, and their parameters.
 var statsRoutes = map[string]string{
-	"/api/v1/links/abc/stats":     "from, to, zone, step, top",
-	"/api/v1/stats":               "code, from, to, zone, step, top",
+	"/api/v1/links/abc/stats":     "domain, from, to, zone, step, top",
+	"/api/v1/stats":               "code, domain, tag, from, to, zone, step, top",
 	"/api/v1/stats/links":         "from, to, zone, limit",
 	"/api/v1/stats/unknown-codes": "from, to, zone, limit",
 }
@@ -108,7 +108,7 @@ func TestStatsRefused(t *testing.T) {
 			"zone=Europe":                        {"zone", "is no time zone"},
 			"zone=../../etc/passwd":              {"zone", "is no time zone"},
 			"zone=/etc/localtime":                {"zone", "is no time zone"},
-			"zone=%00":                           {"zone", "is no time zone"},
+			"zone=%00":                           {"zone", "no text"},
 			"zone=right/UTC":                     {"zone", "is no time zone"},
 			"zone=" + strings.Repeat("x", 5_000): {"zone", "is no time zone"},
 			"zone=UTC&zone=UTC":                  {"zone", "more than once"},
@@ -129,8 +129,8 @@ func TestStatsRefused(t *testing.T) {
 		refused(path, count+"=1&"+count+"=1", count, "more than once")
 	}
 	for _, path := range []string{"/api/v1/links/abc/stats", "/api/v1/stats"} {
-		refused(path, "step=minute", "step", "Name hour, day, week or month")
-		refused(path, "step=", "step", "Name hour")
+		refused(path, "step=minute", "step", "one of hour, day, week, month")
+		refused(path, "step=", "step", "one of hour")
 		refused(path, "step=day&step=week", "step", "more than once")
 		refused(path, "limit=1", "limit", "There is no such parameter")
 		refused(path, "step=hour&from=2025-01-01&to=2026-11-01", "from", "more than 10000 steps")
@@ -141,7 +141,10 @@ func TestStatsRefused(t *testing.T) {
 		refused(path, "code=abc", "code", "There is no such parameter")
 	}
 	refused("/api/v1/links/abc/stats", "code=abc", "code", "There is no such parameter")
-	refused("/api/v1/stats", strings.Repeat("code=a&", snip.MaxStatsLinks+1), "code", "at most 100 links")
+	refused("/api/v1/stats", "code=", "code", "at least 1")
+	refused("/api/v1/stats", "code=abc&code=", "code", "at least 1")
+	refused("/api/v1/stats", "tag=", "tag", "at least 1")
+	refused("/api/v1/stats", strings.Repeat("code=a&", snip.MaxStatsLinks+1), "code", "At most 100")
 }
 
 // TestStatsAreNoOlderThanTheyClaim: up to when is asked before the figures are, and
@@ -194,7 +197,7 @@ func TestStatsAnswers(t *testing.T) {
 		},
 		popular: snip.Popular{
 			Counts: snip.Counts{Clicks: 3, HumanClicks: 2}, More: snip.Counts{Clicks: 1},
-			Links: []snip.LinkCount{{Link: snip.Link{Code: "abc", Target: "https://example.com/?<b>&"}, Counts: snip.Counts{Clicks: 2, HumanClicks: 2}}},
+			Links: []snip.LinkCount{{Link: snip.Link{Code: "abc", Settings: snip.Settings{Target: "https://example.com/?<b>&"}}, Counts: snip.Counts{Clicks: 2, HumanClicks: 2}}},
 		},
 		unknown: snip.UnknownCodes{Hits: 6, Codes: []snip.CodeHits{{Code: "wp-login", Hits: 3}}, More: 2, Other: 1},
 	}
@@ -205,7 +208,7 @@ func TestStatsAnswers(t *testing.T) {
 
 	got := get("/api/v1/stats?code=abc&from=2026-11-01&to=2026-11-01&zone=Asia/Kathmandu")
 	got.want(t, http.StatusOK,
-		`{"codes":["abc"],"from":"2026-11-01","to":"2026-11-01","zone":"Asia/Kathmandu","step":"day","clicks":3,"human_clicks":2,`,
+		`{"domain":null,"codes":["abc"],"tag":"","from":"2026-11-01","to":"2026-11-01","zone":"Asia/Kathmandu","step":"day","clicks":3,"human_clicks":2,`,
 		`"series":[{"start":"2026-11-01T00:00:00+05:45","clicks":3,"human_clicks":2}]`,
 		`"before":{"from":"2026-10-31","to":"2026-10-31","clicks":1,"human_clicks":0},"visitors":[],"visitors_error":0.02,`,
 		`"coarse":"2026-11-01T00:00:00Z"`)
@@ -224,8 +227,8 @@ func TestStatsAnswers(t *testing.T) {
 	}
 
 	get("/api/v1/stats/links").want(t, http.StatusOK,
-		`{"from":"2026-10-31","to":"2026-11-29","zone":"UTC","clicks":3,"human_clicks":2,"links":[{"link":{"id":0,"code":"abc",`,
-		`"short_url":"https://sni.example/abc","url":"https://example.com/?<b>&"`, `},"clicks":2,"human_clicks":2}],"more":{"clicks":1,"human_clicks":0}`)
+		`{"from":"2026-10-31","to":"2026-11-29","zone":"UTC","clicks":3,"human_clicks":2,"links":[{"link":{"id":0,"domain":"","code":"abc",`,
+		`"short_url":"https://sni.example/abc",`, `"url":"https://example.com/?<b>&"`, `},"clicks":2,"human_clicks":2}],"more":{"clicks":1,"human_clicks":0}`)
 	get("/api/v1/stats/unknown-codes").wantJSON(t, map[string]any{
 		"from": "2026-10-31", "to": "2026-11-29", "zone": "UTC", "hits": 6.0, "more": 2.0, "other": 1.0,
 		"codes": []any{map[string]any{"code": "wp-login", "hits": 3.0}},
@@ -246,9 +249,9 @@ func TestStatsOfAStore(t *testing.T) {
 			t.Errorf("%q: %d steps, want 30", query, len(answer.Series))
 		}
 	}
-	for _, query := range []string{"code=none", "code=", "code=abc&code=none", "code=" + url.QueryEscape("a/\x00\xff")} {
+	for _, query := range []string{"code=none", "code=abc&code=none", "code=abc&domain=go.example", "code=" + url.QueryEscape("a/b?é")} {
 		s.api(http.MethodGet, "/api/v1/stats?"+query, "").
-			wantProblem(t, http.StatusNotFound, "not_found", "code", "No link has the code")
+			wantProblem(t, http.StatusNotFound, "not_found", "code", "No link")
 	}
 	s.api(http.MethodGet, "/api/v1/stats/links", "").want(t, http.StatusOK, `"links":[],`)
 	s.api(http.MethodGet, "/api/v1/stats/unknown-codes", "").want(t, http.StatusOK, `"hits":0,"codes":[],"more":0,"other":0}`)
