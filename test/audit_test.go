@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -23,15 +24,21 @@ type auditLine struct {
 	} `json:"subject"`
 }
 
-func readAudit(t *testing.T, dir string) (lines []auditLine) {
+// showAudit returns what snip audit writes.
+func showAudit(t *testing.T, dir string, args ...string) []byte {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), snip, "audit", "--json")
+	cmd := exec.CommandContext(t.Context(), snip, append([]string{"audit"}, args...)...)
 	cmd.Env = environ(dir)
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("snip audit: %v", err)
+		t.Fatalf("snip audit %q: %v", args, err)
 	}
-	for in := bufio.NewScanner(bytes.NewReader(out)); in.Scan(); {
+	return out
+}
+
+func readAudit(t *testing.T, dir string) (lines []auditLine) {
+	t.Helper()
+	for in := bufio.NewScanner(bytes.NewReader(showAudit(t, dir, "--json"))); in.Scan(); {
 		var l auditLine
 		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
 			t.Fatalf("snip audit wrote %q: %v", in.Text(), err)
@@ -75,5 +82,20 @@ func TestKilledWebsChangesAreAudited(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("audited\n%q, want\n%q", got, want)
+	}
+
+	table := strings.Split(strings.TrimSpace(string(showAudit(t, w.dir, "--since", "24h"))), "\n")
+	if len(table) != 1+len(want) || !strings.HasPrefix(table[0], "TIME") {
+		t.Fatalf("snip audit wrote %q", table)
+	}
+	first, last := strings.Fields(table[1]), strings.Fields(table[len(want)])
+	if !slices.Equal(first[2:], []string{"host", "key.created", "first", "label,", "scopes"}) {
+		t.Errorf("the first change is shown as %q", first)
+	}
+	if !slices.Equal(last[2:5], []string{"first", "link.deleted", "code-0"}) {
+		t.Errorf("the last change is shown as %q", last)
+	}
+	if none := showAudit(t, w.dir, "--since", "1ns"); len(none) > 0 {
+		t.Errorf("snip audit of no time at all wrote %q", none)
 	}
 }
