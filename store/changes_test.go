@@ -22,7 +22,7 @@ import (
 // told returns the changes in the outbox, oldest first.
 func told(t *testing.T, s *store.Store) (changes []event.LinkChange) {
 	t.Helper()
-	rows, err := s.Read().QueryContext(t.Context(), "SELECT message FROM outbox ORDER BY id")
+	rows, err := s.Read().QueryContext(t.Context(), "SELECT message FROM outbox WHERE topic = 'links' ORDER BY id")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	s := open(t, store.Config{Now: fixedClock, NewCode: func() string { return "made-up" }})
 	edit := func(code string, e snip.LinkEdit) {
 		t.Helper()
-		if _, err := s.EditLink(t.Context(), code, e); err != nil {
+		if _, err := s.EditLink(t.Context(), at(code), e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,15 +66,15 @@ func TestEveryChangeIsTold(t *testing.T) {
 	edit("next", snip.LinkEdit{Target: &target})
 	edit("made-up", snip.LinkEdit{ExpiresAt: &soon})
 	edit("made-up", snip.LinkEdit{}) // Changes nothing.
-	if err := s.DeleteLink(t.Context(), "next"); err != nil {
+	if err := s.DeleteLink(t.Context(), at("next"), 0); err != nil {
 		t.Fatal(err)
 	}
 	// None of these does anything.
 	for _, err := range []error{
-		second(s.CreateLink(t.Context(), snip.NewLink{Code: "made-up", Target: target})),
-		second(s.CreateLink(t.Context(), snip.NewLink{Code: "bad", Target: "javascript:1"})),
-		second(s.EditLink(t.Context(), "none", snip.LinkEdit{Target: &target})),
-		s.DeleteLink(t.Context(), "none"),
+		third(s.CreateLink(t.Context(), snip.NewLink{Code: "made-up", Settings: leadsTo(target)})),
+		third(s.CreateLink(t.Context(), snip.NewLink{Code: "bad", Settings: leadsTo("javascript:1")})),
+		second(s.EditLink(t.Context(), at("none"), snip.LinkEdit{Target: &target})),
+		s.DeleteLink(t.Context(), at("none"), 0),
 	} {
 		if err == nil {
 			t.Error("a change that must fail did not")
@@ -85,7 +85,6 @@ func TestEveryChangeIsTold(t *testing.T) {
 		{Link: b.ID, Change: event.Created, Codes: []string{"made-up"}},
 		{Link: a.ID, Change: event.Edited, Codes: []string{"next", "a"}},
 		{Link: a.ID, Change: event.Edited, Codes: []string{"next"}},
-		{Link: a.ID, Change: event.Edited, Codes: []string{"next"}},
 		{Link: b.ID, Change: event.Edited, Codes: []string{"made-up"}},
 		{Link: a.ID, Change: event.Deleted, Codes: []string{"next"}},
 	}
@@ -94,14 +93,15 @@ func TestEveryChangeIsTold(t *testing.T) {
 	}
 }
 
-func second(_ snip.Link, err error) error { return err }
+func second(_ snip.Link, err error) error        { return err }
+func third(_ snip.Link, _ bool, err error) error { return err }
 
 func TestConflictingEditIsNotTold(t *testing.T) {
 	s := open(t, store.Config{Now: fixedClock})
 	create(t, s, snip.NewLink{Code: "a"})
 	create(t, s, snip.NewLink{Code: "b"})
 	taken := "b"
-	_, err := s.EditLink(t.Context(), "a", snip.LinkEdit{Code: &taken})
+	_, err := s.EditLink(t.Context(), at("a"), snip.LinkEdit{Code: &taken})
 	wantCode(t, err, snip.Conflict, "code")
 	if got := told(t, s); len(got) != 2 {
 		t.Errorf("told %v, want the two creations alone", got)
@@ -111,25 +111,25 @@ func TestConflictingEditIsNotTold(t *testing.T) {
 // At the bound of the outbox a change is refused and nothing of it is kept; what is not
 // a change of a link goes on.
 func TestFullOutboxRefusesChanges(t *testing.T) {
-	s := open(t, store.Config{OutboxRows: 3, Now: fixedClock})
+	s := open(t, store.Config{OutboxRows: 6, Now: fixedClock})
 	for i := range 3 {
 		create(t, s, snip.NewLink{Code: fmt.Sprint("code-", i)})
 	}
 	title := "other"
 	for what, err := range map[string]error{
-		"create": second(s.CreateLink(t.Context(), snip.NewLink{Code: "one-more", Target: "https://example.com"})),
-		"edit":   second(s.EditLink(t.Context(), "code-0", snip.LinkEdit{Title: &title})),
-		"delete": s.DeleteLink(t.Context(), "code-1"),
+		"create": third(s.CreateLink(t.Context(), snip.NewLink{Code: "one-more", Settings: leadsTo("https://example.com")})),
+		"edit":   second(s.EditLink(t.Context(), at("code-0"), snip.LinkEdit{Title: &title})),
+		"delete": s.DeleteLink(t.Context(), at("code-1"), 0),
 	} {
 		if snip.CodeOf(err) != snip.Unavailable {
 			t.Errorf("%s with a full outbox: %v, want snip.Unavailable", what, err)
 		}
 	}
-	links, err := s.ListLinks(t.Context(), snip.Page{Limit: 10})
-	if err != nil || len(links) != 3 {
-		t.Fatalf("%d links, %v, want the 3 that were there", len(links), err)
+	page, err := s.ListLinks(t.Context(), snip.LinkQuery{Limit: 10})
+	if err != nil || len(page.Links) != 3 {
+		t.Fatalf("%d links, %v, want the 3 that were there", len(page.Links), err)
 	}
-	for _, l := range links {
+	for _, l := range page.Links {
 		if l.Title != "" {
 			t.Errorf("%s has the title %q of an edit that was refused", l.Code, l.Title)
 		}
@@ -137,17 +137,14 @@ func TestFullOutboxRefusesChanges(t *testing.T) {
 	if got := told(t, s); len(got) != 3 {
 		t.Errorf("%d changes in the outbox, want 3", len(got))
 	}
-	count(t, s, someClicks(10, links...)...)
-	if _, err := s.CreateAdminKey(t.Context(), "key"); err != nil {
-		t.Errorf("CreateAdminKey with a full outbox: %v", err)
-	}
+	count(t, s, someClicks(10, page.Links...)...)
 
 	forwardChanges(t, s)
 	eventuallyCreated(t, s, "one-more")
 }
 
-// forwardChanges runs a forwarder until the end of the test, and returns the engine it
-// sends to.
+// forwardChanges runs the forwarders until the end of the test, and returns the engine
+// they send to.
 func forwardChanges(t *testing.T, s *store.Store) *sqlite.Engine {
 	t.Helper()
 	e, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "log.db")})
@@ -155,13 +152,18 @@ func forwardChanges(t *testing.T, s *store.Store) *sqlite.Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	f, err := outbox.NewForwarder(outbox.ForwarderConfig{Outbox: s.Outbox(), Store: s, Engine: e, Topic: store.LinksTopic()})
-	if err != nil {
-		t.Fatal(err)
+	var tasks sync.WaitGroup
+	for _, cfg := range []outbox.ForwarderConfig{
+		{Outbox: s.Outbox(), Topic: store.LinksTopic()}, {Outbox: s.AuditOutbox(), Topic: store.AuditTopic()},
+	} {
+		cfg.Store, cfg.Engine = s, e
+		f, err := outbox.NewForwarder(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks.Go(func() { _ = f.Run(t.Context()) }) // Always nil.
 	}
-	var task sync.WaitGroup
-	task.Go(func() { _ = f.Run(t.Context()) }) // Always nil.
-	t.Cleanup(task.Wait)
+	t.Cleanup(tasks.Wait)
 	return e
 }
 
@@ -170,7 +172,7 @@ func eventuallyCreated(t *testing.T, s *store.Store, code string) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for limit := time.Now().Add(30 * time.Second); ; <-tick.C {
-		_, err := s.CreateLink(t.Context(), snip.NewLink{Code: code, Target: "https://example.com"})
+		_, _, err := s.CreateLink(t.Context(), snip.NewLink{Code: code, Settings: leadsTo("https://example.com")})
 		if err == nil {
 			return
 		}
@@ -194,7 +196,7 @@ func TestChangesOfALinkAreToldInOrder(t *testing.T) {
 		tasks.Go(func() {
 			for i := 0; i < edits; {
 				next := fmt.Sprintf("w%d-%d", w, i)
-				if _, err := s.EditLink(t.Context(), *code.Load(), snip.LinkEdit{Code: &next}); err == nil {
+				if _, err := s.EditLink(t.Context(), at(*code.Load()), snip.LinkEdit{Code: &next}); err == nil {
 					code.Store(&next)
 					i++
 				} else if snip.CodeOf(err) != snip.NotFound { // Somebody else was faster.
@@ -231,7 +233,7 @@ func TestChangesOfALinkAreToldInOrder(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Link(t.Context(), before); err != nil {
+	if _, err := s.Link(t.Context(), at(before)); err != nil {
 		t.Errorf("the last code that was told: %v", err)
 	}
 }

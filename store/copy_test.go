@@ -32,10 +32,10 @@ func openFile(t *testing.T) *store.Store {
 
 func copyOne(t *testing.T, from, to *store.Store) {
 	t.Helper()
-	a, b := create(t, from, snip.NewLink{Code: "a", Title: "Tü <b>"}), create(t, from, snip.NewLink{Code: "b", ExpiresAt: noon.AddDate(10, 0, 0)})
+	a, b := everything(t, from, "a"), create(t, from, snip.NewLink{Code: "b", Settings: snip.Settings{ExpiresAt: noon.AddDate(10, 0, 0)}})
 	last := create(t, from, snip.NewLink{Code: "last"})
 	count(t, from, someClicks(2000, a, b, last)...)
-	if err := from.DeleteLink(t.Context(), "last"); err != nil {
+	if err := from.DeleteLink(t.Context(), at("last"), 0); err != nil {
 		t.Fatal(err)
 	}
 	secret, err := from.CreateAdminKey(t.Context(), "mine")
@@ -51,17 +51,40 @@ func copyOne(t *testing.T, from, to *store.Store) {
 	given := begin(t, from)
 	countIn(t, from, given, someClicks(10, a)...) // A rebuild that was broken off is not copied.
 
+	domain(t, from, "go.example", true)
+	key := makeKey(t, from, snip.NewKey{Label: "mine alone", OwnLinks: true})
+	mine, _, err := from.As(key).CreateLink(t.Context(), snip.NewLink{
+		Domain: "go.example", Code: "Mine", IdempotencyKey: "once", Settings: leadsTo("https://example.com/mine"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	for range 2 {
 		rows := map[string]int64{}
 		if err := store.Copy(t.Context(), to, from, func(table string, n int64) { rows[table] = n }); err != nil {
 			t.Fatal(err)
 		}
-		if rows["links"] != 2 || rows["rollups"] == 0 || rows["salts"] != 2 {
+		if rows["links"] != 3 || rows["rollups"] == 0 || rows["salts"] != 2 {
 			t.Errorf("copied %v", rows)
 		}
 	}
 	if diff := cmp.Diff(look(t, from, noon.Location(), snip.StepHour, "a", "b"), look(t, to, noon.Location(), snip.StepHour, "a", "b"), sameZone); diff != "" {
 		t.Error(diff)
+	}
+	for _, search := range []string{"", "tü", "example note"} {
+		q := snip.LinkQuery{Search: search, Limit: 10, Archived: snip.ArchivedAll}
+		same(t, "links found by "+search, list(t, from, q), list(t, to, q))
+	}
+	again, made, err := to.As(key).CreateLink(t.Context(), snip.NewLink{
+		Domain: "go.example", Code: "Mine", IdempotencyKey: "once", Settings: leadsTo("https://example.com/mine"),
+	})
+	if err != nil || !made {
+		t.Errorf("CreateLink asked again = %v, %v, want the link that is there", made, err)
+	}
+	same(t, "the link that was asked for again", mine, again)
+	if r, err := to.Route(t.Context(), "go.example", "mINE"); err != nil || r.Link != mine.ID {
+		t.Errorf("Route = %+v, %v, want link %d", r, err, mine.ID)
 	}
 	if _, err := to.CheckKey(t.Context(), secret); err != nil {
 		t.Errorf("CheckKey = %v in the copy", err)
@@ -83,7 +106,8 @@ func copyOne(t *testing.T, from, to *store.Store) {
 // TestCopyHasEveryTable: a table that a migration adds must be copied, too.
 func TestCopyHasEveryTable(t *testing.T) {
 	from := open(t, store.Config{})
-	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'`
+	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose_%'
+		AND name NOT LIKE 'link_search%'` // The index of link_words.
 	if onPostgres() {
 		query = `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'goose_%'`
 	}

@@ -36,6 +36,8 @@ func (v *View) createLink(ctx context.Context, n snip.NewLink) (l snip.Link, mad
 	if l, err := v.madeBefore(ctx, s.Read(), asked, now); !errors.Is(err, errNotMade) {
 		return l, err == nil, err
 	}
+	// As it is kept, so that it cannot be over once it is.
+	n.StartsAt, n.ExpiresAt = n.StartsAt.Truncate(time.Microsecond), n.ExpiresAt.Truncate(time.Microsecond)
 	if err := n.Check(now, s.rules); err != nil {
 		return snip.Link{}, false, err
 	}

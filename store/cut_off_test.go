@@ -43,7 +43,7 @@ func TestWriteCutOffIsEndedByTheServer(t *testing.T) {
 	if e, ok := errors.AsType[*snip.Error](err); !ok || e.Code != snip.Unavailable {
 		t.Errorf("Write() of what the server ended = %v, want that it is not available", err)
 	}
-	got, err := s.Link(t.Context(), link.Code)
+	got, err := s.Link(t.Context(), at(link.Code))
 	if err != nil || got.Clicks != 1 {
 		t.Errorf("the link has %d clicks, %v; want 1, of the write that was not cut off", got.Clicks, err)
 	}

@@ -200,6 +200,9 @@ func (s *Store) Route(ctx context.Context, domain, code string) (snip.Route, err
 	if l.Settings, err = r.settings(""); err != nil {
 		return snip.Route{}, s.failed("read route", fmt.Errorf("link %d: %w", l.ID, err))
 	}
+	if alias != "" {
+		l.Aliases = []string{alias}
+	}
 	route, err := l.Route(cmp.Or(alias, l.Code), password)
 	return route, s.failed("make route", err)
 }

@@ -3,14 +3,15 @@ package store_test
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/alexedwards/argon2id"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"snip"
 	"snip/store"
@@ -23,27 +24,80 @@ func fixedClock() time.Time { return noon }
 
 func TestCreateLink(t *testing.T) {
 	s := open(t, store.Config{Now: fixedClock})
-	n := snip.NewLink{Code: "Abc_-9", Target: "https://example.com/?a+b", Title: "Tübingen", ExpiresAt: noon.Add(time.Hour)}
-	got := create(t, s, n)
-	at := noon.UTC().Truncate(time.Microsecond)
+	n := snip.NewLink{Code: "Abc_-9", Password: "open sesame", Settings: allSettings()}
+	got, made, err := s.CreateLink(t.Context(), n)
+	if err != nil || !made {
+		t.Fatalf("CreateLink = %v, %v, want a new link", made, err)
+	}
+	now := noon.UTC().Truncate(time.Microsecond)
 	want := snip.Link{
-		ID: 1, Code: n.Code, Target: n.Target, Title: n.Title,
-		ExpiresAt: at.Add(time.Hour), CreatedAt: at, UpdatedAt: at,
+		ID: 1, Code: n.Code, Version: 1, Settings: n.Settings, HasPassword: true, CreatedAt: now, UpdatedAt: now,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("CreateLink: %s", diff)
+	want.StartsAt, want.ExpiresAt = now.Add(-time.Hour), now.Add(time.Hour)
+	want.Tags = []string{"a", "b <i>", "ü"}
+	same(t, "CreateLink", want, got)
+	same(t, "Link", want, findLink(t, s, n.Code))
+	for _, other := range []string{"abc_-9", "Abc_-", "Abc_-9x", "", "Abc%-9"} {
+		_, err := s.Link(t.Context(), at(other))
+		wantCode(t, err, snip.NotFound, "code")
 	}
-	found, err := s.Link(t.Context(), n.Code)
+	_, err = s.Link(t.Context(), snip.Ref{Domain: "go.example", Code: n.Code})
+	wantCode(t, err, snip.NotFound, "code")
+
+	plain := create(t, s, snip.NewLink{Code: "plain"})
+	want = snip.Link{ID: 2, Code: "plain", Version: 1, Settings: snip.Settings{Target: "https://example.com/", Status: 307}, CreatedAt: now, UpdatedAt: now}
+	same(t, "a plain link", want, plain)
+	same(t, "Link of a plain one", want, findLink(t, s, "plain"))
+}
+
+// allSettings has all that can be said of a link.
+func allSettings() snip.Settings {
+	return snip.Settings{
+		Target: "https://example.com/?a+b", Title: "Tübingen", Note: "A note\nof two lines", Tags: []string{"ü", "b <i>", "a"},
+		StartsAt: noon.Add(-time.Hour), ExpiresAt: noon.Add(time.Hour), ClickLimit: 5, Fallback: "https://example.com/late",
+		Status: 301, Query: snip.QueryKeep, ForwardPath: true,
+		Rules: []snip.Rule{
+			{Name: "phones", When: snip.Conditions{Devices: []string{"phone"}, Query: map[string][]string{"a": {"b"}}}, Target: "https://m.example.com/"},
+			{Split: []snip.Arm{{Target: "https://a.example.com/", Weight: 1}, {Target: "https://b.example.com/", Weight: 2}}},
+		},
+		Campaign: snip.Campaign{Source: "letter", Name: "späte Ernte"},
+	}
+}
+
+// everything makes a link with all that a link can have.
+func everything(t testing.TB, s *store.Store, code string) snip.Link {
+	t.Helper()
+	settings := allSettings()
+	settings.ExpiresAt = noon.AddDate(10, 0, 0)
+	create(t, s, snip.NewLink{Code: code + "-first", Password: "open sesame", Settings: settings})
+	archived := true
+	l, err := s.EditLink(t.Context(), at(code+"-first"), snip.LinkEdit{Code: &code, KeepCode: true, Archived: &archived})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, found); diff != "" {
-		t.Errorf("Link: %s", diff)
+	if taken, err := s.TakeClick(t.Context(), l.ID, l.ClickLimit); err != nil || !taken {
+		t.Fatalf("TakeClick = %v, %v", taken, err)
 	}
-	for _, other := range []string{"abc_-9", "Abc_-", "Abc_-9x", "", "Abc%-9"} {
-		_, err := s.Link(t.Context(), other)
-		wantCode(t, err, snip.NotFound, "code")
+	return l
+}
+
+// domain makes a domain.
+func domain(t testing.TB, s snip.Domains, host string, ignoreCase bool) {
+	t.Helper()
+	if _, err := s.CreateDomain(t.Context(), snip.NewDomain{Host: host, IgnoreCase: ignoreCase}); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// makeKey makes a key that may write.
+func makeKey(t testing.TB, s snip.Keys, n snip.NewKey) snip.Key {
+	t.Helper()
+	n.Scopes = []snip.Scope{snip.ScopeRead, snip.ScopeWrite}
+	k, _, err := s.CreateKey(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 func TestCreateLinkMakesUpACode(t *testing.T) {
@@ -59,14 +113,19 @@ func TestCreateLinkMakesUpACode(t *testing.T) {
 
 func TestCreateLinkChecks(t *testing.T) {
 	s := open(t, store.Config{Now: fixedClock, Rules: snip.Rules{Own: []string{"sni.example"}, Schemes: []string{"viber"}}})
-	create(t, s, snip.NewLink{Target: "viber://pa?chatURI=x"})
+	domain(t, s, "go.example", false)
+	create(t, s, snip.NewLink{Settings: leadsTo("viber://pa?chatURI=x")})
 	for field, n := range map[string]snip.NewLink{
-		"url":        {Target: "https://sni.example/abcd"},
-		"code":       {Target: "https://example.com", Code: "abcd?env=prod"},
-		"title":      {Target: "https://example.com", Title: "\n"},
-		"expires_at": {Target: "https://example.com", ExpiresAt: noon},
+		"url":          {Settings: leadsTo("https://sni.example/abcd")},
+		"fallback_url": {Settings: snip.Settings{Target: "https://example.com", Fallback: "https://go.example/abcd"}},
+		"code":         {Code: "abcd?env=prod", Settings: leadsTo("https://example.com")},
+		"title":        {Settings: snip.Settings{Target: "https://example.com", Title: "\n"}},
+		"expires_at":   {Settings: snip.Settings{Target: "https://example.com", ExpiresAt: noon}},
+		"domain":       {Domain: "other.example", Settings: leadsTo("https://example.com")},
+		"password":     {Password: strings.Repeat("x", 257), Settings: leadsTo("https://example.com")},
+		"tags[0]":      {Settings: snip.Settings{Target: "https://example.com", Tags: []string{"a,b"}}},
 	} {
-		_, err := s.CreateLink(t.Context(), n)
+		_, _, err := s.CreateLink(t.Context(), n)
 		wantCode(t, err, snip.Invalid, field)
 	}
 }
@@ -85,13 +144,52 @@ func TestTargetsAreKeptByteForByte(t *testing.T) {
 		"https://example.com/\u00e4/a\u0308/\U0001F600",
 		long + strings.Repeat("ä", (snip.MaxTarget-len(long))/2),
 	} {
-		if strings.Contains(target, " ") {
-			target = strings.ReplaceAll(target, " ", "%20")
+		target = strings.ReplaceAll(target, " ", "%20")
+		code := create(t, s, snip.NewLink{Settings: leadsTo(target)}).Code
+		if got := findLink(t, s, code).Target; got != target {
+			t.Errorf("Link(%q).Target = %.80q, want %.80q", code, got, target)
 		}
-		code := create(t, s, snip.NewLink{Target: target}).Code
-		if l, err := s.Link(t.Context(), code); err != nil || l.Target != target {
-			t.Errorf("Link(%q).Target = %.80q, %v, want %.80q", code, l.Target, err, target)
+	}
+}
+
+// TestRoute covers L14, too: one code on two domains is two links.
+func TestRoute(t *testing.T) {
+	s := open(t, store.Config{Now: fixedClock})
+	domain(t, s, "go.example", true)
+	l := everything(t, s, "Code")
+	other := create(t, s, snip.NewLink{Domain: "go.example", Code: "Code"})
+	for _, test := range []struct {
+		domain, code string
+		link         int64
+		alias        string
+	}{
+		{"", "Code", l.ID, ""}, {"", "Code-first", l.ID, "Code-first"}, {"", "code", 0, ""}, {"", "none", 0, ""},
+		{"go.example", "Code", other.ID, ""}, {"go.example", "cODE", other.ID, ""}, {"go.example", "code-first", 0, ""},
+		{"none.example", "Code", 0, ""},
+	} {
+		r, err := s.Route(t.Context(), test.domain, test.code)
+		if test.link == 0 {
+			wantCode(t, err, snip.NotFound, "code")
+		} else if err != nil || r.Link != test.link || r.Alias != test.alias {
+			t.Errorf("Route(%q, %q) = link %d, alias %q, %v; want %d, %q", test.domain, test.code, r.Link, r.Alias, err, test.link, test.alias)
 		}
+	}
+	r, err := s.Route(t.Context(), "", "Code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if right, err := argon2id.ComparePasswordAndHash("open sesame", r.Special.PasswordHash); err != nil || !right {
+		t.Errorf("the password does not fit the hash %q, %v", r.Special.PasswordHash, err)
+	}
+	if !strings.HasPrefix(r.Special.PasswordHash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("hash %q, want argon2id with 19 MiB, twice", r.Special.PasswordHash)
+	}
+	want, err := l.Route("Code", r.Special.PasswordHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreUnexported(snip.RouteRule{})); diff != "" {
+		t.Errorf("Route (-want +got):\n%s", diff)
 	}
 }
 
@@ -103,7 +201,7 @@ func TestParallelCreatesOfOneCode(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			_, err := stores[i%2].CreateLink(t.Context(), snip.NewLink{Code: "one", Target: "https://example.com"})
+			_, _, err := stores[i%2].CreateLink(t.Context(), snip.NewLink{Code: "one", Settings: leadsTo("https://example.com")})
 			if err == nil {
 				won.Add(1)
 				return
@@ -127,7 +225,7 @@ func TestManyParallelCreates(t *testing.T) {
 	for i := range workers {
 		wg.Go(func() {
 			for range each {
-				l, err := stores[i%2].CreateLink(t.Context(), snip.NewLink{Target: "https://example.com"})
+				l, _, err := stores[i%2].CreateLink(t.Context(), snip.NewLink{Settings: leadsTo("https://example.com")})
 				if err != nil {
 					t.Errorf("CreateLink: %v", err)
 					return
@@ -139,9 +237,8 @@ func TestManyParallelCreates(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	links, err := stores[0].ListLinks(t.Context(), snip.Page{Limit: 1000})
-	if err != nil || len(links) != workers*each {
-		t.Errorf("%d links, %v, want %d", len(links), err, workers*each)
+	if links := list(t, stores[0], snip.LinkQuery{Limit: 1000}); len(links) != workers*each {
+		t.Errorf("%d links, want %d", len(links), workers*each)
 	}
 }
 
@@ -151,111 +248,12 @@ func TestCollisionsAreRetried(t *testing.T) {
 	for range 4 {
 		create(t, s, snip.NewLink{})
 	}
-	links, err := s.ListLinks(t.Context(), snip.Page{Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var codes []string
-	for _, l := range links {
-		codes = append(codes, l.Code)
-	}
-	if want := []string{"code3", "code2", "code1", "code0"}; !slices.Equal(codes, want) {
-		t.Errorf("codes %q, want %q", codes, want)
-	}
+	same(t, "codes", []string{"code3", "code2", "code1", "code0"}, codes(list(t, s, snip.LinkQuery{Limit: 10})))
 
 	s = open(t, store.Config{NewCode: func() string { return "same" }})
 	create(t, s, snip.NewLink{})
-	if _, err := s.CreateLink(t.Context(), snip.NewLink{Target: "https://example.com"}); err == nil || !strings.Contains(err.Error(), "no free code") {
+	if _, _, err := s.CreateLink(t.Context(), snip.NewLink{Settings: leadsTo("https://example.com")}); err == nil || !strings.Contains(err.Error(), "no free code") {
 		t.Errorf("CreateLink = %v, want no free code", err)
-	}
-}
-
-func TestListLinks(t *testing.T) {
-	s := open(t, store.Config{})
-	if links, err := s.ListLinks(t.Context(), snip.Page{Limit: 1000}); err != nil || len(links) != 0 {
-		t.Errorf("ListLinks = %v, %v, want none", links, err)
-	}
-	var want []snip.Link
-	for i := range 5 {
-		want = append(want, create(t, s, snip.NewLink{Code: fmt.Sprint("c", i)}))
-	}
-	slices.Reverse(want)
-	var got []snip.Link
-	page := snip.Page{Limit: 2}
-	for {
-		links, err := s.ListLinks(t.Context(), page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(links) == 0 {
-			break
-		}
-		if len(links) > 2 {
-			t.Fatalf("%d links on a page of 2", len(links))
-		}
-		got = append(got, links...)
-		page.After = links[len(links)-1].ID
-		create(t, s, snip.NewLink{}) // Changes no later page.
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	for field, p := range map[string]snip.Page{"limit": {}, "after": {Limit: 1, After: -1}} {
-		_, err := s.ListLinks(t.Context(), p)
-		wantCode(t, err, snip.Invalid, field)
-	}
-	_, err := s.ListLinks(t.Context(), snip.Page{Limit: 1001})
-	wantCode(t, err, snip.Invalid, "limit")
-}
-
-func TestEditLink(t *testing.T) {
-	now := noon
-	s := open(t, store.Config{Now: func() time.Time { return now }})
-	l := create(t, s, snip.NewLink{Code: "old", Title: "Old", ExpiresAt: noon.Add(time.Hour)})
-	create(t, s, snip.NewLink{Code: "taken"})
-	now = noon.Add(time.Minute)
-
-	edit := func(code string, e snip.LinkEdit) {
-		t.Helper()
-		got, err := s.EditLink(t.Context(), code, e)
-		if err != nil {
-			t.Fatalf("EditLink: %v", err)
-		}
-		if diff := cmp.Diff(l, got); diff != "" {
-			t.Errorf("EditLink: %s", diff)
-		}
-		found, err := s.Link(t.Context(), l.Code)
-		if err != nil || found != l {
-			t.Errorf("Link = %+v, %v, want %+v", found, err, l)
-		}
-	}
-	edit("old", snip.LinkEdit{}) // Changes nothing, not even the time.
-	l.UpdatedAt = now.UTC().Truncate(time.Microsecond)
-	title, target, code := "", "https://example.com/new", "New"
-	l.Title = title
-	edit("old", snip.LinkEdit{Title: &title})
-	l.Target = target
-	edit("old", snip.LinkEdit{Target: &target})
-	l.ExpiresAt = time.Time{}
-	edit("old", snip.LinkEdit{ExpiresAt: &time.Time{}})
-	past := noon.UTC().Truncate(time.Microsecond)
-	l.ExpiresAt = past
-	edit("old", snip.LinkEdit{ExpiresAt: &past})
-	l.Code = code
-	edit("old", snip.LinkEdit{Code: &code})
-	edit("New", snip.LinkEdit{Code: &code}) // Its own is not taken.
-
-	taken, bad := "taken", "api"
-	_, err := s.EditLink(t.Context(), "old", snip.LinkEdit{Title: &title})
-	wantCode(t, err, snip.NotFound, "code")
-	_, err = s.EditLink(t.Context(), "old", snip.LinkEdit{})
-	wantCode(t, err, snip.NotFound, "code")
-	_, err = s.EditLink(t.Context(), "New", snip.LinkEdit{Code: &taken, Title: &taken})
-	wantCode(t, err, snip.Conflict, "code")
-	_, err = s.EditLink(t.Context(), "New", snip.LinkEdit{Code: &bad})
-	wantCode(t, err, snip.Invalid, "code")
-	if found, err := s.Link(t.Context(), "New"); err != nil || found != l {
-		t.Errorf("Link = %+v, %v, want %+v after refused edits", found, err, l)
 	}
 }
 
@@ -265,14 +263,14 @@ func TestDeletedLink(t *testing.T) {
 	s := open(t, store.Config{})
 	l := create(t, s, snip.NewLink{Code: "code"})
 	count(t, s, clicks(3, snip.Click{Link: l.ID, At: noon, Visitor: 1})...)
-	if err := s.DeleteLink(t.Context(), "code"); err != nil {
+	if err := s.DeleteLink(t.Context(), at("code"), 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Link(t.Context(), "code")
+	_, err := s.Link(t.Context(), at("code"))
 	wantCode(t, err, snip.NotFound, "code")
 	_, err = s.Stats(t.Context(), snip.StatsQuery{Codes: []string{"code"}, Range: snip.Range{From: snip.DateOf(noon), To: snip.DateOf(noon)}})
 	wantCode(t, err, snip.NotFound, "code")
-	wantCode(t, s.DeleteLink(t.Context(), "code"), snip.NotFound, "code")
+	wantCode(t, s.DeleteLink(t.Context(), at("code"), 0), snip.NotFound, "code")
 	var totals int
 	if err := s.Read().QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM rollups) + (SELECT SUM(clicks) FROM instance)`).Scan(&totals); err != nil || totals != 0 {
 		t.Errorf("%d rollups and clicks left, %v", totals, err)

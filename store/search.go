@@ -141,7 +141,7 @@ func (l *listing) searchWords(ctx context.Context, tx session, words []string) (
 		return l.searchWordsOnServer(ctx, tx, words)
 	}
 	w := where{terms: slices.Clone(l.base.terms), args: slices.Clone(l.base.args)}
-	w.add("links.id = found.rowid AND found.words MATCH ?", `"`+strings.Join(words, `" * AND "`)+`" *`)
+	w.add("links.id = found.rowid AND found.link_search MATCH ?", `"`+strings.Join(words, `" * AND "`)+`" *`)
 	l.passed(&w, "found.rowid")
 	w.holdWords(tx, without(l.words, words))
 	w.haveTags(l.tags)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite"
 
 	"snip"
@@ -71,9 +72,33 @@ func create(t testing.TB, s *store.Store, n snip.NewLink) snip.Link {
 	if n.Target == "" {
 		n.Target = "https://example.com/"
 	}
-	l, err := s.CreateLink(t.Context(), n)
+	l, _, err := s.CreateLink(t.Context(), n)
 	if err != nil {
 		t.Fatalf("CreateLink(%+v): %v", n, err)
+	}
+	return l
+}
+
+// leadsTo are the settings of a link of the plainest kind.
+func leadsTo(target string) snip.Settings { return snip.Settings{Target: target} }
+
+// at names a link on the instance's own domain.
+func at(code string) snip.Ref { return snip.Ref{Code: code} }
+
+// same fails the test unless two things are the same.
+func same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// findLink finds a link that must be there.
+func findLink(t testing.TB, s snip.Links, code string) snip.Link {
+	t.Helper()
+	l, err := s.Link(t.Context(), at(code))
+	if err != nil {
+		t.Fatalf("Link(%q): %v", code, err)
 	}
 	return l
 }
@@ -105,9 +130,7 @@ func TestOpenAgainKeepsEverything(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "snip.db")
 	first := open(t, store.Config{Path: path})
 	want := create(t, first, snip.NewLink{Code: "kept"})
-	if got, err := open(t, store.Config{Path: path}).Link(t.Context(), "kept"); err != nil || got != want {
-		t.Errorf("Link = %+v, %v, want %+v", got, err, want)
-	}
+	same(t, "Link", want, findLink(t, open(t, store.Config{Path: path}), "kept"))
 }
 
 func TestOpenAtOnce(t *testing.T) {
@@ -120,7 +143,7 @@ func TestOpenAtOnce(t *testing.T) {
 				t.Errorf("Open: %v", err)
 				return
 			}
-			if _, err := s.CreateLink(t.Context(), snip.NewLink{Code: fmt.Sprint("code", i), Target: "https://example.com"}); err != nil {
+			if _, _, err := s.CreateLink(t.Context(), snip.NewLink{Code: fmt.Sprint("code", i), Settings: leadsTo("https://example.com")}); err != nil {
 				t.Error(err)
 			}
 			if err := s.Close(); err != nil {
@@ -129,9 +152,9 @@ func TestOpenAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	links, err := open(t, store.Config{Path: path}).ListLinks(t.Context(), snip.Page{Limit: 10})
-	if err != nil || len(links) != 4 {
-		t.Errorf("%d links, %v, want 4", len(links), err)
+	page, err := open(t, store.Config{Path: path}).ListLinks(t.Context(), snip.LinkQuery{Limit: 10})
+	if err != nil || len(page.Links) != 4 {
+		t.Errorf("%d links, %v, want 4", len(page.Links), err)
 	}
 }
 
@@ -160,7 +183,7 @@ func TestOpenByProcesses(t *testing.T) {
 	n := 0
 	for secret := range secrets.Range {
 		n++
-		if k, err := s.CheckKey(t.Context(), secret.(string)); err != nil || !k.Admin {
+		if k, err := s.CheckKey(t.Context(), secret.(string)); err != nil || !k.May(snip.ScopeAdmin) {
 			t.Errorf("CheckKey = %+v, %v, want an admin key", k, err)
 		}
 	}
@@ -198,11 +221,9 @@ func TestLockedForWriting(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, err := s.CreateLink(ctx, snip.NewLink{Code: "new", Target: "https://example.com"})
+	_, _, err := s.CreateLink(ctx, snip.NewLink{Code: "new", Settings: leadsTo("https://example.com")})
 	wantCode(t, err, snip.Unavailable, "")
-	if got, err := s.Link(t.Context(), "known"); err != nil || got != want {
-		t.Errorf("Link = %+v, %v, want %+v while another process writes", got, err, want)
-	}
+	same(t, "Link while another process writes", want, findLink(t, s, "known"))
 	stats(t, s, "known")
 
 	release()
@@ -254,12 +275,15 @@ func TestClosed(t *testing.T) {
 // calls returns the error of each call to a store.
 func calls(ctx context.Context, s *store.Store) map[string]error {
 	errs := map[string]error{}
-	_, errs["CreateLink"] = s.CreateLink(ctx, snip.NewLink{Target: "https://example.com"})
-	_, errs["Link"] = s.Link(ctx, "known")
-	_, errs["ListLinks"] = s.ListLinks(ctx, snip.Page{Limit: 1})
+	_, _, errs["CreateLink"] = s.CreateLink(ctx, snip.NewLink{Settings: leadsTo("https://example.com")})
+	_, errs["Link"] = s.Link(ctx, at("known"))
+	_, errs["ListLinks"] = s.ListLinks(ctx, snip.LinkQuery{Limit: 1})
 	title := "new"
-	_, errs["EditLink"] = s.EditLink(ctx, "known", snip.LinkEdit{Title: &title})
-	errs["DeleteLink"] = s.DeleteLink(ctx, "known")
+	_, errs["EditLink"] = s.EditLink(ctx, at("known"), snip.LinkEdit{Title: &title})
+	errs["DeleteLink"] = s.DeleteLink(ctx, at("known"), 0)
+	_, errs["ChangeLinks"] = s.ChangeLinks(ctx, snip.Bulk{Action: snip.BulkArchive, Links: []snip.Ref{at("known")}})
+	_, errs["Tags"] = s.Tags(ctx)
+	_, errs["Route"] = s.Route(ctx, "", "known")
 	day := snip.Range{From: snip.DateOf(noon), To: snip.DateOf(noon)}
 	_, errs["Stats"] = s.Stats(ctx, snip.StatsQuery{Range: day})
 	_, errs["Popular"] = s.Popular(ctx, day, 1)
@@ -284,10 +308,10 @@ func TestDiskFull(t *testing.T) {
 	}
 	create(t, s, snip.NewLink{Code: "known"})
 	limit(1) // As many as there are.
-	long := snip.NewLink{Code: "long", Target: "https://example.com/" + strings.Repeat("x", 60_000)}
-	_, err := s.CreateLink(t.Context(), long)
+	long := snip.NewLink{Code: "long", Settings: leadsTo("https://example.com/" + strings.Repeat("x", 60_000))}
+	_, _, err := s.CreateLink(t.Context(), long)
 	wantCode(t, err, snip.Unavailable, "")
-	if _, err := s.Link(t.Context(), "known"); err != nil {
+	if _, err := s.Link(t.Context(), at("known")); err != nil {
 		t.Errorf("Link = %v with a full disk", err)
 	}
 	limit(1 << 30)
@@ -307,7 +331,7 @@ func TestWriteReturnsTheCallersError(t *testing.T) {
 	if !errors.Is(err, mine) {
 		t.Errorf("Write = %v, want %v", err, mine)
 	}
-	if l, err := s.Link(t.Context(), "known"); err != nil || l.Title != "" {
+	if l, err := s.Link(t.Context(), at("known")); err != nil || l.Title != "" {
 		t.Errorf("Link = %+v, %v, want it unchanged", l, err)
 	}
 }

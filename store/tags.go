@@ -99,7 +99,7 @@ func (v *View) Tags(ctx context.Context) ([]snip.TagCount, error) {
 
 func (v *View) countTags(ctx context.Context) ([]snip.TagCount, error) {
 	query, args := `SELECT tag_id, COUNT(*) AS links FROM link_tags GROUP BY tag_id`, []any(nil)
-	if v.key.OwnLinks || v.key.Domain != nil {
+	if v.limited() {
 		var w where
 		v.limit(&w)
 		query = `SELECT tag_id, COUNT(*) AS links FROM link_tags JOIN links ON links.id = link_id WHERE ` + w.text() + ` GROUP BY tag_id`
