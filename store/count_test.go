@@ -60,8 +60,8 @@ func stats(t testing.TB, s *store.Store, codes ...string) snip.Stats {
 	return got
 }
 
-// at returns the hours in which there were clicks.
-func at(st snip.Stats) map[string]snip.Counts {
+// hoursOf returns the hours in which there were clicks.
+func hoursOf(st snip.Stats) map[string]snip.Counts {
 	hours := map[string]snip.Counts{}
 	for _, p := range st.Series {
 		if p.Counts != (snip.Counts{}) {
@@ -91,7 +91,7 @@ func TestCountClicks(t *testing.T) {
 	for _, codes := range [][]string{{"code"}, {"other", "code", "code"}, nil} {
 		got := stats(t, s, codes...)
 		want := map[string]snip.Counts{"29T10": {Clicks: 4, HumanClicks: 4}, "29T11": {Clicks: 13, HumanClicks: 12}, "29T12": {Clicks: 5, HumanClicks: 1}}
-		if diff := cmp.Diff(want, at(got)); diff != "" {
+		if diff := cmp.Diff(want, hoursOf(got)); diff != "" {
 			t.Errorf("%q: %s", codes, diff)
 		}
 		if got.Counts != (snip.Counts{Clicks: 22, HumanClicks: 17}) {
@@ -152,7 +152,7 @@ func TestCountClicksInEveryChunkSize(t *testing.T) {
 		codes[l.ID] = l.Code
 		want[l.Code] = 0
 		if i%3 == 0 {
-			if err := s.DeleteLink(t.Context(), l.Code); err != nil {
+			if err := s.DeleteLink(t.Context(), snip.Ref{Code: l.Code}, 0); err != nil {
 				t.Fatal(err)
 			}
 			delete(want, l.Code)
@@ -170,11 +170,11 @@ func TestCountClicksInEveryChunkSize(t *testing.T) {
 		count(t, s, batch...)
 	}
 	got := map[string]int64{}
-	links, err := s.ListLinks(t.Context(), snip.Page{Limit: n})
+	page, err := s.ListLinks(t.Context(), snip.LinkQuery{Limit: n})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range links {
+	for _, l := range page.Links {
 		got[l.Code] = l.Clicks
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -241,7 +241,7 @@ func TestCountersAtOnce(t *testing.T) {
 	}
 	wg.Go(func() { compact(t, s, time.UTC, noon) })
 	wg.Go(func() {
-		if err := s.DeleteLink(t.Context(), "gone"); err != nil {
+		if err := s.DeleteLink(t.Context(), snip.Ref{Code: "gone"}, 0); err != nil {
 			t.Errorf("DeleteLink: %v", err)
 		}
 	})

@@ -92,6 +92,14 @@ func loadDays(ctx context.Context, tx session, generation int, days []*dayRow) e
 	for i, r := range days {
 		keys[i] = []any{i, r.day, r.link}
 	}
+	return eachDay(ctx, tx, generation, keys, func(i int, texts, visitors []byte) error {
+		return days[i].decode(texts, visitors)
+	})
+}
+
+// eachDay calls do with the rows of days that are there, by keys of a number, the day and
+// the link. It must not keep the bytes.
+func eachDay(ctx context.Context, tx session, generation int, keys [][]any, do func(i int, texts, visitors []byte) error) error {
 	return inChunks(ctx, tx, fmt.Sprintf(`
 		SELECT v.column1, texts, visitors FROM (VALUES %%s) AS v
 		JOIN days ON generation = %d AND day = v.column2 AND link_id = v.column3`, generation), keys, func(rows *sql.Rows) error {
@@ -100,7 +108,7 @@ func loadDays(ctx context.Context, tx session, generation int, days []*dayRow) e
 		if err := rows.Scan(&i, &texts, &visitors); err != nil {
 			return err
 		}
-		return days[i].decode(texts, visitors)
+		return do(i, texts, visitors)
 	})
 }
 

@@ -26,6 +26,7 @@ func someClicks(n int, links ...snip.Link) []snip.Click {
 			Link: links[random.IntN(len(links))].ID, At: noon.Add(time.Duration(random.Int64N(int64(5*24*time.Hour))) - 60*time.Hour),
 			Class: snip.Class(random.IntN(5)), Visitor: random.Uint64N(50),
 			Browser: text("b", 30), Referrer: text("r", 1500), Country: text("c", 3),
+			Alias: text("a", 2), Arm: text("arm", 4),
 		}
 	}
 	return clicks
@@ -81,7 +82,7 @@ func TestDeletedLinkLeavesTheOthers(t *testing.T) {
 				}
 			}
 			for _, s := range []*store.Store{with, without} {
-				if err := s.DeleteLink(t.Context(), "gone"); err != nil {
+				if err := s.DeleteLink(t.Context(), snip.Ref{Code: "gone"}, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -248,7 +249,7 @@ func TestGenerations(t *testing.T) {
 	// A link that goes while a generation is built goes from that, too.
 	building = begin(t, s)
 	countIn(t, s, building, append(all, late)...)
-	if err := s.DeleteLink(t.Context(), "b"); err != nil {
+	if err := s.DeleteLink(t.Context(), snip.Ref{Code: "b"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if shown, _, err := s.ShowGeneration(t.Context(), building, always); !shown || err != nil {

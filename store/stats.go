@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -15,44 +16,21 @@ import (
 // longest is more than a rollup can be long: a day, compacted, of 25 hours or so.
 const longest = 2 * 24 * 60 * 60
 
-// Stats returns what was counted, all of it as of one moment. CountedUpTo and Dropped
-// stay zero: the store cannot know them.
-func (s *Store) Stats(ctx context.Context, q snip.StatsQuery) (snip.Stats, error) {
+// Stats returns what was counted for links, all of it as of one moment: for those that
+// the key sees, where the question is about all. CountedUpTo and Dropped stay zero: the
+// store cannot know them.
+func (v *View) Stats(ctx context.Context, q snip.StatsQuery) (snip.Stats, error) {
 	if err := q.Check(); err != nil {
 		return snip.Stats{}, err
 	}
-	var stats snip.Stats
-	err := s.read(ctx, func(tx session) error {
-		ids, err := linkIDs(ctx, tx, q.Codes)
-		if err != nil {
-			return err
-		}
-		stats, err = readStats(ctx, tx, q, ids)
-		return err
+	t := newTally(q)
+	err := v.store.read(ctx, func(tx session) error {
+		return v.eachPage(ctx, tx, q, func(links []int64) error { return t.read(ctx, tx, links) })
 	})
-	return stats, s.failed("read statistics", err)
-}
-
-// linkIDs finds links, each once, or all links together if there are no codes.
-func linkIDs(ctx context.Context, tx session, codes []string) ([]int64, error) {
-	if len(codes) == 0 {
-		return []int64{allLinks}, nil
+	if err != nil {
+		return snip.Stats{}, v.store.failed("read statistics", err)
 	}
-	var ids []int64
-	for _, code := range codes {
-		var id int64
-		err := tx.QueryRowContext(ctx, `SELECT id FROM links WHERE domain = $1 AND code = $2`, ownDomain, code).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, notFound(code)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+	return t.stats(q), nil
 }
 
 // span is a range on the clock of the tables.
@@ -75,28 +53,6 @@ func (s span) cuts(slot, seconds int64) bool {
 	return slot < s.start && s.start < slot+seconds || slot < s.end && s.end < slot+seconds
 }
 
-func readStats(ctx context.Context, tx session, q snip.StatsQuery, ids []int64) (snip.Stats, error) {
-	stats := snip.Stats{Codes: q.Codes, Range: q.Range, Step: q.Step}
-	t := newTally(q)
-	for _, id := range ids {
-		if err := t.read(ctx, tx, id); err != nil {
-			return stats, err
-		}
-	}
-	for i, c := range t.counts {
-		stats.Counts.Add(c)
-		stats.Series = append(stats.Series, snip.Point{Start: t.steps[i], Counts: c})
-	}
-	for d := range stats.Dimensions {
-		stats.Dimensions[d] = t.values[d].breakdown(q.Top)
-	}
-	before := q.Range.Before()
-	stats.Before = snip.Period{From: before.From, To: before.To, Counts: t.before}
-	stats.Visitors = t.visitorsOfDays()
-	stats.Coarse = instant(t.coarse)
-	return stats, nil
-}
-
 // instant returns a moment in seconds since 1970, or the zero time for 0.
 func instant(seconds int64) time.Time {
 	if seconds == 0 {
@@ -105,18 +61,24 @@ func instant(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// What is shown of a link in some time. With their order, SQLite goes by the link and
-// not through all that was in that time.
+// What is shown of links in some time, for inChunks.
 const (
 	linkRollups = `
-		SELECT slot, seconds, clicks, human_clicks, facts FROM rollups
-		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3
-		ORDER BY slot, seconds`
+		SELECT link_id, slot, seconds, clicks, human_clicks, facts FROM (VALUES %%s) AS v CROSS JOIN rollups %s
+		WHERE generation = 0 AND link_id = v.column1 AND slot > %d AND slot < %d
+		ORDER BY link_id, slot, seconds`
 	linkTotals = `
-		SELECT slot, seconds, clicks, human_clicks FROM rollups
-		WHERE generation = 0 AND link_id = $1 AND slot > $2 AND slot < $3
-		ORDER BY slot, seconds`
+		SELECT slot, seconds, clicks, human_clicks FROM (VALUES %%s) AS v CROSS JOIN rollups %s
+		WHERE generation = 0 AND link_id = v.column1 AND slot > %d AND slot < %d`
 )
+
+// byLink lets SQLite go by the links, and not through all that was in that time.
+func byLink(tx session) string {
+	if tx.kind == onSQLite {
+		return "INDEXED BY rollups_link"
+	}
+	return ""
+}
 
 // tally adds up what a question asks for.
 type tally struct {
@@ -141,48 +103,80 @@ func newTally(q snip.StatsQuery) *tally {
 	return t
 }
 
-// read adds what was counted for a link.
-func (t *tally) read(ctx context.Context, tx session, link int64) error {
-	days, err := t.readDays(ctx, tx, link)
-	if err != nil {
-		return err
-	}
-	before, coarse, err := readTotal(ctx, tx, link, t.earlier)
-	if err != nil {
-		return err
-	}
-	t.before.Add(before)
-	t.coarse = max(t.coarse, coarse)
-	rows, err := tx.QueryContext(ctx, linkRollups, link, t.span.start-longest, t.span.end)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var places placeCounts // Of the day of the rows before.
-	for rows.Next() {
-		var slot, seconds int64
-		var c snip.Counts
-		var facts sql.RawBytes
-		if err := rows.Scan(&slot, &seconds, &c.Clicks, &c.HumanClicks, &facts); err != nil {
+// read adds what was counted for links, which come in order.
+func (t *tally) read(ctx context.Context, tx session, links []int64) error {
+	for len(links) > 0 {
+		n, err := t.readSome(ctx, tx, links)
+		if err != nil {
 			return err
 		}
+		if err := t.readBefore(ctx, tx, links[:n]); err != nil {
+			return err
+		}
+		links = links[n:]
+	}
+	return nil
+}
+
+// errEnough ends a query before its end.
+var errEnough = errors.New("as much as there is room for")
+
+// readSome adds the first links, as many of them as there is room for but one at least,
+// and returns how many.
+func (t *tally) readSome(ctx context.Context, tx session, links []int64) (int, error) {
+	// Visitors are those of whole UTC days.
+	first, end := dayOf(t.span.start)*secondsPerDay, (dayOf(t.span.end-1)+1)*secondsPerDay
+	days := newDayCounts()
+	if links[0] == allLinks {
+		// Those who followed a link that is gone came on days of which nothing else may be left.
+		for day := first; day < end; day += secondsPerDay {
+			days.of(allLinks, day, 1)
+		}
+	}
+	last, n := links[0], len(links)
+	err := inChunks(ctx, tx, fmt.Sprintf(linkRollups, byLink(tx), first-longest, end), keysOf(links), func(rows *sql.Rows) error {
+		var link, slot, seconds int64
+		var c snip.Counts
+		var facts sql.RawBytes
+		if err := rows.Scan(&link, &slot, &seconds, &c.Clicks, &c.HumanClicks, &facts); err != nil {
+			return err
+		}
+		if link != last && days.places > manyPlaces {
+			n = slices.Index(links, link)
+			return errEnough
+		}
+		last = link
+		counts := days.of(link, slot, seconds)
 		if t.span.cuts(slot, seconds) {
 			t.coarse = max(t.coarse, slot+seconds)
 		}
 		if !t.span.holds(slot, seconds) {
-			continue
+			return nil
 		}
 		t.add(slot, seconds, c)
-		if day := days[dayOf(slot)]; day != places.day {
-			t.fold(&places)
-			places.day = day
-		}
-		if err := rollup.EachFact(facts, c, places.add); err != nil {
-			return err
-		}
+		return rollup.EachFact(facts, c, counts.add)
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return 0, err
 	}
-	t.fold(&places)
-	return rows.Err()
+	return n, t.fold(ctx, tx, days)
+}
+
+// readBefore adds what was counted for links before the range.
+func (t *tally) readBefore(ctx context.Context, tx session, links []int64) error {
+	total, coarse, err := readTotal(ctx, tx, links, t.earlier)
+	t.before.Add(total)
+	t.coarse = max(t.coarse, coarse)
+	return err
+}
+
+// keysOf returns links as the rows of a statement.
+func keysOf(links []int64) [][]any {
+	keys := make([][]any, len(links))
+	for i, id := range links {
+		keys[i] = []any{id}
+	}
+	return keys
 }
 
 // add adds to the step in which a rollup counts.
@@ -195,19 +189,14 @@ func (t *tally) add(slot, seconds int64, c snip.Counts) {
 	}
 }
 
-// readTotal adds up what was counted for a link in a span. If compacted days lie on
-// the edges of it, coarse is the end of the last one.
-func readTotal(ctx context.Context, tx session, link int64, in span) (total snip.Counts, coarse int64, err error) {
-	rows, err := tx.QueryContext(ctx, linkTotals, link, in.start-longest, in.end)
-	if err != nil {
-		return total, 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+// readTotal adds up what was counted for links in a span. If compacted days lie on the
+// edges of it, coarse is the end of the last one.
+func readTotal(ctx context.Context, tx session, links []int64, in span) (total snip.Counts, coarse int64, err error) {
+	err = inChunks(ctx, tx, fmt.Sprintf(linkTotals, byLink(tx), in.start-longest, in.end), keysOf(links), func(rows *sql.Rows) error {
 		var slot, seconds int64
 		var c snip.Counts
 		if err := rows.Scan(&slot, &seconds, &c.Clicks, &c.HumanClicks); err != nil {
-			return total, 0, err
+			return err
 		}
 		if in.cuts(slot, seconds) {
 			coarse = max(coarse, slot+seconds)
@@ -215,35 +204,26 @@ func readTotal(ctx context.Context, tx session, link int64, in span) (total snip
 		if in.holds(slot, seconds) {
 			total.Add(c)
 		}
-	}
-	return total, coarse, rows.Err()
+		return nil
+	})
+	return total, coarse, err
 }
 
-// readDays returns the days of a link that rollups of the range can refer to, and
-// takes in the visitors of those that the range touches.
-func (t *tally) readDays(ctx context.Context, tx session, link int64) (map[int64]*dayRow, error) {
-	first, last := dayOf(t.span.start), dayOf(t.span.end-1)
-	var rows []*dayRow
-	for day := dayOf(t.span.start - longest); day <= last; day++ {
-		rows = append(rows, newDay(link, day))
+// stats returns what was added up.
+func (t *tally) stats(q snip.StatsQuery) snip.Stats {
+	s := snip.Stats{Domain: q.Domain, Codes: q.Codes, Tag: q.Tag, Range: q.Range, Step: q.Step}
+	for i, c := range t.counts {
+		s.Counts.Add(c)
+		s.Series = append(s.Series, snip.Point{Start: t.steps[i], Counts: c})
 	}
-	if err := loadDays(ctx, tx, shown, rows); err != nil {
-		return nil, err
+	for d := range s.Dimensions {
+		s.Dimensions[d] = t.values[d].breakdown(q.Top)
 	}
-	days := make(map[int64]*dayRow, len(rows))
-	for _, r := range rows {
-		days[r.day] = r
-		if r.day < first {
-			continue
-		}
-		if t.visitors[r.day] == nil {
-			t.visitors[r.day] = &rollup.Visitors{}
-		}
-		if err := t.visitors[r.day].Merge(r.visitors); err != nil {
-			return nil, err
-		}
-	}
-	return days, nil
+	before := q.Range.Before()
+	s.Before = snip.Period{From: before.From, To: before.To, Counts: t.before}
+	s.Visitors = t.visitorsOfDays()
+	s.Coarse = instant(t.coarse)
+	return s
 }
 
 func (t *tally) visitorsOfDays() []snip.Visitors {

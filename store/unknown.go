@@ -169,8 +169,14 @@ func eraseUnknown(ctx context.Context, tx session, before int64) error {
 }
 
 // UnknownCodes returns the codes without a link that were asked for most, all of it
-// as of one moment. Codes asked for equally often come in their order.
-func (s *Store) UnknownCodes(ctx context.Context, r snip.Range, limit int) (snip.UnknownCodes, error) {
+// as of one moment. Codes asked for equally often come in their order. A key that may
+// not see all links is refused with snip.Forbidden: the codes are nobody's.
+func (v *View) UnknownCodes(ctx context.Context, r snip.Range, limit int) (snip.UnknownCodes, error) {
+	if v.limited() {
+		return snip.UnknownCodes{}, &snip.Error{
+			Code: snip.Forbidden, Message: "This key sees some links only; which codes no link has is for keys that see all.",
+		}
+	}
 	if err := r.Check(snip.StepMonth); err != nil {
 		return snip.UnknownCodes{}, err
 	}
@@ -179,9 +185,9 @@ func (s *Store) UnknownCodes(ctx context.Context, r snip.Range, limit int) (snip
 			Code: snip.Invalid, Field: "limit", Message: fmt.Sprintf("Must be a whole number from 1 to %d.", snip.MaxTop),
 		}
 	}
-	u, err := s.readUnknown(ctx, r, limit)
+	u, err := v.store.readUnknown(ctx, r, limit)
 	if err != nil {
-		return snip.UnknownCodes{}, s.failed("read unknown codes", err)
+		return snip.UnknownCodes{}, v.store.failed("read unknown codes", err)
 	}
 	return u, nil
 }
