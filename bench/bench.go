@@ -18,6 +18,7 @@ type bench struct {
 	tasks   int           // In the way of others, or in a pass.
 	passes  int
 	hold    time.Duration // Of a snapshot.
+	before  string        // Path of an earlier program. Empty: there is none.
 
 	servers
 	ends []func() error

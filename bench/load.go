@@ -95,7 +95,8 @@ func (l load) askOn(more func() bool, random *rand.Rand) (took []time.Duration, 
 	}
 	r := bufio.NewReader(conn)
 	rest := []byte(" HTTP/1.1\r\nHost: " + l.address +
-		"\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0\r\n\r\n")
+		"\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0" +
+		"\r\nAccept-Language: en-US,en;q=0.5\r\n\r\n")
 	var request []byte
 	for more() {
 		request = append(l.path(append(request[:0], "GET "...), random), rest...)

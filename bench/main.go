@@ -20,6 +20,9 @@
 //	go run . pickup     # how long a task waits on an idle system, beside River
 //	go run . crowd      # tasks worked beside a million delayed and a million dead
 //	go run . snapshot   # tasks pushed and worked while a snapshot is held open
+//	go run . rules      # redirects of plain links beside others with rules and passwords
+//	go run . make       # POST beside plain inserts of the same rows
+//	go run . lists      # lists and searches among ten million links
 //	go run . growth     # all of it with few links and clicks, and with many
 //	go run . weigh      # what clicks weigh in the store, and how long questions take
 //	go run . bloat      # what tables take after a million tasks, ten times
@@ -67,6 +70,9 @@ func benchmarks() []benchmark {
 		{name: "pickup", rows: pickup},
 		{name: "crowd", rows: tasksInCrowd},
 		{name: "snapshot", rows: snapshot},
+		{name: "rules", rows: rules},
+		{name: "make", rows: makeByPost},
+		{name: "lists", rows: lists},
 		{name: "growth", table: growth},
 	}
 }
@@ -103,6 +109,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&b.tasks, "tasks", 1_000_000, "that are in the way of others, and that are worked in a pass of bloat")
 	flags.IntVar(&b.passes, "passes", 10, "of bloat")
 	flags.DurationVar(&b.hold, "hold", 20*time.Second, "how long a snapshot is held open")
+	flags.StringVar(&b.before, "before", "", "an earlier snip, to compare redirects with")
 	flags.StringVar(&b.postgres, "postgres", "", "URL of a server on which databases may be made, instead of a private one")
 	flags.StringVar(&b.redis, "redis", "", "URL of a Redis, instead of a private one")
 	flags.BoolVar(&quick, "quick", false, "two rounds of half a second, with little in the stores: figures mean nothing")

@@ -147,7 +147,13 @@ func saltOfToday(context.Context) (map[int64][]byte, error) {
 // them no referrer.
 func takeNotes(agent func(i int) string) ([][]byte, error) {
 	book := &notebook{}
-	server, err := web.New(web.Config{Links: oneLink{}, Stats: oneLink{}, Keys: oneLink{}, Notes: book})
+	visitors, err := visitor.New(visitor.Config{})
+	if err != nil {
+		return nil, err
+	}
+	server, err := web.New(web.Config{
+		Service: func(snip.Key) snip.Service { return nil }, Routes: oneLink{}, Limits: oneLink{}, Keys: oneLink{}, Notes: book, Visitors: visitors,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -201,17 +207,17 @@ func (b *notebook) Record(_ time.Time, note []byte) error {
 	return nil
 }
 
-// oneLink is a store that has the same link under every code.
-type oneLink struct {
-	snip.Links
-	snip.Statistics
+// oneLink is a store that has the same plain link under every code.
+type oneLink struct{}
+
+func (oneLink) Route(_ context.Context, _, code string) (snip.Route, error) {
+	l := snip.Link{ID: 1, Code: code, Settings: snip.Settings{Target: "https://example.com/"}}
+	return l.Route(code, "")
 }
 
-func (oneLink) Link(_ context.Context, code string) (snip.Link, error) {
-	return snip.Link{ID: 1, Code: code, Target: "https://example.com/"}, nil
-}
-
-func (oneLink) CheckKey(context.Context, string) (snip.Key, error) { return snip.Key{}, nil }
+func (oneLink) TakeClick(context.Context, int64, int64) (bool, error) { return true, nil }
+func (oneLink) ClickLeft(context.Context, int64, int64) (bool, error) { return true, nil }
+func (oneLink) CheckKey(context.Context, string) (snip.Key, error)    { return snip.Key{}, nil }
 
 // nowhere takes an answer that nobody reads.
 type nowhere struct{}

@@ -56,6 +56,11 @@ func (b *bench) startSnip(ctx context.Context, at place, parts ...string) (*inst
 	if err != nil {
 		return nil, err
 	}
+	return b.startProgram(program, at, parts...)
+}
+
+// startProgram is startSnip for a program that is there.
+func (b *bench) startProgram(program string, at place, parts ...string) (*instance, error) {
 	address, err := freeAddr()
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func setup(t testing.TB, links int) *bench {
 	}
 	b := &bench{t: t, store: s, event: clicks}
 	for range links {
-		l, err := s.CreateLink(t.Context(), snip.NewLink{Target: "https://example.com/"})
+		l, _, err := s.CreateLink(t.Context(), snip.NewLink{Settings: snip.Settings{Target: "https://example.com/"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func (b *bench) clicks(want ...int64) {
 	b.t.Helper()
 	for i, n := range want {
 		s := b.stats(i)
-		l, err := b.store.Link(b.t.Context(), b.links[i].Code)
+		l, err := b.store.Link(b.t.Context(), snip.Ref{Code: b.links[i].Code})
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestCountIgnoresDeletedLinks(t *testing.T) {
 	b := setup(t, 2)
 	e := memory.New()
 	b.append(e, 0, b.batch(queue.NewSegmentID(), 0, 0, 1, 1))
-	if err := b.store.DeleteLink(t.Context(), b.links[1].Code); err != nil {
+	if err := b.store.DeleteLink(t.Context(), snip.Ref{Code: b.links[1].Code}, 0); err != nil {
 		t.Fatal(err)
 	}
 	b.count(e)
