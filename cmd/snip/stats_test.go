@@ -21,11 +21,15 @@ func asked(t *testing.T, args ...string) (code int, out string, questions []stri
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		questions = append(questions, r.URL.Path+"?"+r.URL.Query().Encode())
 		st := november(t)
-		st.Codes = r.URL.Query()["code"]
+		q := r.URL.Query()
+		st.Codes, st.Tag = q["code"], q.Get("tag")
+		if q.Has("domain") {
+			st.Domain = new(q.Get("domain"))
+		}
 		var answer any = wire.StatsOf(st)
 		if r.URL.Path == "/api/v1/stats/links" {
-			links := []snip.LinkCount{{Link: snip.Link{Code: "xyz", Title: "\u009b2J"}, Counts: snip.Counts{Clicks: 6, HumanClicks: 6}}}
-			answer = wire.PopularOf(snip.Popular{Range: st.Range, Links: links}, func(code string) string { return "https://sni.example/" + code })
+			links := []snip.LinkCount{{Link: snip.Link{Code: "xyz", Settings: snip.Settings{Title: "\u009b2J"}}, Counts: snip.Counts{Clicks: 6, HumanClicks: 6}}}
+			answer = wire.PopularOf(snip.Popular{Range: st.Range, Links: links}, func(l snip.Link) string { return "https://sni.example/" + l.Code })
 		}
 		e := json.NewEncoder(w)
 		e.SetIndent("", " ")
@@ -52,8 +56,15 @@ func TestStatsAsks(t *testing.T) {
 		"go":              {"/api/v1/stats?code=go&top=10"},
 		"go go2 --json":   {"/api/v1/stats?code=go&code=go2&top=10"},
 		"--top 0":         {"/api/v1/stats?top=0"},
-		"--top 3":         {"/api/v1/stats?top=3", strings.Replace(popular, "limit=10", "limit=3", 1)},
-		"go --from= --to": nil,
+		"--tag spring":    {"/api/v1/stats?tag=spring&top=10"},
+		"--domain -":      {"/api/v1/stats?domain=&top=10"},
+		"a.example/go":    {"/api/v1/stats?code=go&domain=a.example&top=10"},
+		"go a.example/go": nil,
+		"a.example/go a.example/go2 --domain a.example": {"/api/v1/stats?code=go&code=go2&domain=a.example&top=10"},
+		"go --domain a.example --tag t":                 {"/api/v1/stats?code=go&domain=a.example&tag=t&top=10"},
+		"a.example/go --domain b.example":               nil,
+		"--top 3":                                       {"/api/v1/stats?top=3", strings.Replace(popular, "limit=10", "limit=3", 1)},
+		"go --from= --to":                               nil,
 		"go --zone= --from=2026-11-01 --to=2026-11-03 --step=week": {
 			"/api/v1/stats?code=go&from=2026-11-01&step=week&to=2026-11-03&top=10&zone=",
 		},
@@ -76,7 +87,7 @@ func TestStatsJSON(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want one for the statistics and one for the popular links: %s", len(lines), out)
 	}
-	if !strings.HasPrefix(lines[0], `{"codes":[],"from":"2026-11-01","to":"2026-11-03","zone":"Europe/Berlin","step":"day","clicks":10,`) {
+	if !strings.HasPrefix(lines[0], `{"domain":null,"codes":[],"tag":"","from":"2026-11-01","to":"2026-11-03","zone":"Europe/Berlin","step":"day","clicks":10,`) {
 		t.Errorf("statistics: %s", lines[0])
 	}
 	if !strings.Contains(lines[1], `"short_url":"https://sni.example/xyz"`) || !strings.Contains(lines[1], `"title":"\u009b2J"`) {
