@@ -177,7 +177,7 @@ func (s *Server) mountLinks(a *api) {
 	const tag = "Links"
 	register(a, operation{
 		id: "create-link", method: http.MethodPost, path: linksPath, tag: tag, scope: snip.ScopeWrite, status: http.StatusCreated,
-		summary: "Make a link", about: "It is on disk when this answers. 200 stands for a link that was there: by reuse, or by the idempotency key.",
+		summary: "Make a link", about: "It is on disk when this answers. 200 stands for one that was there already, where reuse asks for that.",
 		refused: []snip.Code{snip.NotFound, snip.Conflict, snip.Reused},
 	}, s.createLink)
 	also(a.OpenAPI().Paths[linksPath].Post, http.StatusCreated, http.StatusOK, "It was there already.")
