@@ -88,7 +88,7 @@ func (l *listing) rarestTag(ctx context.Context, tx session) (rarest, links int6
 	for _, tag := range l.tags {
 		var n int64
 		err := tx.QueryRowContext(ctx, `
-			SELECT COUNT(*) FROM (SELECT 1 FROM link_tags WHERE tag_id = $1 LIMIT $2) AS some`, tag, rareTag).Scan(&n)
+			SELECT COUNT(*) FROM (SELECT 1 FROM link_tags WHERE tag_id = $1 LIMIT $2) AS few`, tag, rareTag).Scan(&n)
 		if err != nil {
 			return 0, 0, err
 		}
