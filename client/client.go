@@ -43,12 +43,12 @@ var _ snip.Service = (*Client)(nil)
 
 // New checks the configuration. It does no I/O.
 func New(cfg Config) (*Client, error) {
+	if strings.Contains(cfg.Server, "@") {
+		return nil, errors.New("server must be a URL such as http://127.0.0.1:8080, without user and password") // Not quoted: it is a secret.
+	}
 	u, err := url.Parse(cfg.Server)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("server %q must be a URL such as http://127.0.0.1:8080", cfg.Server)
-	}
-	if u.User != nil {
-		return nil, errors.New("server must not hold a user or password: a key goes into Key") // Not quoted: it is a secret.
 	}
 	if strings.ContainsFunc(cfg.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("key holds a character that no key has")

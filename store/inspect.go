@@ -82,6 +82,7 @@ func newestSchema() (newest int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	newest = makeSearchable(onSQLite).Version
 	for _, name := range names {
 		version, err := goose.NumericComponent(name)
 		if err != nil {

@@ -61,7 +61,7 @@ func mask(name, value string) string {
 		return value
 	}
 	u, err := url.Parse(value)
-	if err != nil || u.Host == "" && (u.Opaque != "" || strings.ContainsAny(value, "@=")) {
+	if err != nil || (u.Scheme == "" || u.Opaque != "") && strings.ContainsAny(value, "@=") {
 		return masked // Whatever it is, it may hold a password.
 	}
 	if u.User != nil {

@@ -16,7 +16,7 @@ import (
 func (c *checker) database(ctx context.Context) finding {
 	const name = "database"
 	st, err := c.inspect(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
+	if c.missing(err) {
 		return okay(name, "%s is not there yet; Snip makes it", c.cfg.database())
 	}
 	if err != nil {
@@ -30,6 +30,12 @@ func (c *checker) inspect(ctx context.Context) (store.State, error) {
 		return store.Inspect(ctx, store.Config{Path: c.cfg.database()})
 	}
 	return store.Inspect(ctx, store.Config{URL: c.cfg.Database})
+}
+
+// missing tells whether it is a file that is not there. A server's socket that is not there
+// is another matter.
+func (c *checker) missing(err error) bool {
+	return c.cfg.Database == "" && errors.Is(err, fs.ErrNotExist)
 }
 
 // reach is what to do about a database that does not answer.
@@ -84,6 +90,9 @@ const (
 func (c *checker) clock(ctx context.Context) finding {
 	before := time.Now()
 	st, err := c.inspect(ctx)
+	if c.missing(err) {
+		err = nil
+	}
 	return judgeClock(st.Clock, err, before, time.Now())
 }
 
@@ -91,7 +100,7 @@ func (c *checker) clock(ctx context.Context) finding {
 func judgeClock(clock time.Time, err error, before, after time.Time) finding {
 	const name = "clock"
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return odd(name, "mend the database first", "the database cannot be asked for the time")
 	case clock.IsZero():
 		return okay(name, "%s; there is no other one to compare it with", before.UTC().Format(time.RFC3339))
