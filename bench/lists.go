@@ -94,14 +94,14 @@ func questionsForLists(n int) []question {
 		{what: "last changed", query: func(int) url.Values { return with("sort", "updated") }},
 		{what: "with a tag of one in a thousand", query: func(int) url.Values { return with("tag", "rare") }},
 		{what: "with a tag of one in two", query: func(int) url.Values { return with("tag", "usual") }},
-		{what: "search for one link by its number", query: func(i int) url.Values { return with("q", "number "+number(i)) }},
-		{what: "search for a word of one in a hundred thousand", query: func(i int) url.Values { return with("q", "group5000"+strconv.Itoa(i%10)) }},
-		{what: "search for a word of one in a thousand", query: func(i int) url.Values { return with("q", "set"+strconv.Itoa(1+i%9)+"00") }},
-		{what: "search for a word of one in two", query: func(int) url.Values { return with("q", "even") }},
-		{what: "search for a word of all", query: func(int) url.Values { return with("q", "exam") }},
-		{what: "search for two usual words that are never together", query: func(int) url.Values { return with("q", "even odd") }, none: true},
-		{what: "search for a word that only the oldest half has", query: func(int) url.Values { return with("q", "early") }},
-		{what: "search for a word that none has", query: func(i int) url.Values { return with("q", "nowhere"+strconv.Itoa(i)) }, none: true},
+		{what: "search for one link by its number", query: func(i int) url.Values { return with("search", "number "+number(i)) }},
+		{what: "search for a word of one in a hundred thousand", query: func(i int) url.Values { return with("search", "group5000"+strconv.Itoa(i%10)) }},
+		{what: "search for a word of one in a thousand", query: func(i int) url.Values { return with("search", "set"+strconv.Itoa(1+i%9)+"00") }},
+		{what: "search for a word of one in two", query: func(int) url.Values { return with("search", "even") }},
+		{what: "search for a word of all", query: func(int) url.Values { return with("search", "exam") }},
+		{what: "search for two usual words that are never together", query: func(int) url.Values { return with("search", "even odd") }, none: true},
+		{what: "search for a word that only the oldest half has", query: func(int) url.Values { return with("search", "early") }},
+		{what: "search for a word that none has", query: func(i int) url.Values { return with("search", "nowhere"+strconv.Itoa(i)) }, none: true},
 	}
 }
 
@@ -112,21 +112,25 @@ func titledLinks(ctx context.Context, at place, n int) error {
 		return err
 	}
 	for first := 0; first < n && err == nil; first += linksAtOnce {
-		err = insertTitled(ctx, s, first, min(linksAtOnce, n-first), n)
+		err = insertTitled(ctx, s, at.url != "", first, min(linksAtOnce, n-first), n)
 	}
 	return errors.Join(err, s.Close())
 }
 
-func insertTitled(ctx context.Context, s *store.Store, first, count, all int) error {
+func insertTitled(ctx context.Context, s *store.Store, onServer bool, first, count, all int) error {
+	early := `CASE WHEN i < ` + strconv.Itoa(all/2) + ` THEN ', early' ELSE '' END`
+	// As the store keeps them: all words of code, title and target, a space before each.
+	words := `' c' || i || CASE WHEN i % 2 = 0 THEN ' even' ELSE ' odd' END || ' page set' || (i % 1000) || ' group' || (i % 100000) ||
+		replace(` + early + `, ',', '') || ' https example com a of some length number ' || i`
 	numbers := fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %d)`, first, first+count)
 	return s.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, statement := range []string{
 			numbers + `
 				INSERT INTO links (domain, code, url, title, created_at, updated_at)
 				SELECT '', 'c' || i, 'https://example.com/a/page/of/some/length?number=' || i,
-					CASE WHEN i % 2 = 0 THEN 'Even' ELSE 'Odd' END || ' page, set' || i % 1000 || ', group' || i % 100000 ||
-					CASE WHEN i < ` + strconv.Itoa(all/2) + ` THEN ', early' ELSE '' END,
+					CASE WHEN i % 2 = 0 THEN 'Even' ELSE 'Odd' END || ' page, set' || (i % 1000) || ', group' || (i % 100000) || ` + early + `,
 					i, i FROM n`,
+			numbers + ` INSERT INTO link_words (link_id, words) SELECT i + 1, ` + words + ` FROM n`,
 			`INSERT INTO tags (id, name) SELECT column1, column2 FROM (VALUES (1, 'usual'), (2, 'rare')) AS v WHERE true ON CONFLICT DO NOTHING`,
 			numbers + ` INSERT INTO link_tags (tag_id, link_id) SELECT 1, i + 1 FROM n WHERE i % 2 = 0`,
 			numbers + ` INSERT INTO link_tags (tag_id, link_id) SELECT 2, i + 1 FROM n WHERE i % 1000 = 0`,
@@ -135,7 +139,12 @@ func insertTitled(ctx context.Context, s *store.Store, first, count, all int) er
 				return err
 			}
 		}
-		return nil
+		if onServer {
+			return nil // The index of words is one like others there.
+		}
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO link_search (rowid, words) SELECT link_id, words FROM link_words WHERE link_id > $1 AND link_id <= $2`, first, first+count)
+		return err
 	})
 }
 
