@@ -1,10 +1,14 @@
 package test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,6 +23,10 @@ import (
 //	visit CODE AGENT follow a link with that user agent, and wait until it is counted
 //	code N CMD...    run a command that must end with exit code N
 //	key FILE         set SNIP_KEY to what stands in the file
+//	savekey FILE     write SNIP_KEY into the file
+//	secret FILE      fail if what stands in the file was printed last
+//	json FIELD...    a line that was printed last is an object with each '"name": value'
+//	mode MODE FILE   the file has these permissions, in octal
 func TestCommandLine(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -73,8 +81,53 @@ func TestCommandLine(t *testing.T) {
 				usage(ts, !neg && len(args) == 1, "key FILE")
 				ts.Setenv("SNIP_KEY", strings.TrimSpace(ts.ReadFile(args[0])))
 			},
+			"savekey": func(ts *testscript.TestScript, neg bool, args []string) {
+				usage(ts, !neg && len(args) == 1, "savekey FILE")
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.Getenv("SNIP_KEY")), 0o600))
+			},
+			"secret": func(ts *testscript.TestScript, neg bool, args []string) {
+				usage(ts, !neg && len(args) == 1, "secret FILE")
+				secret := strings.TrimSpace(ts.ReadFile(args[0]))
+				if secret == "" || strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), secret) {
+					ts.Fatalf("what stands in %s was printed, or is nothing", args[0])
+				}
+			},
+			"json": func(ts *testscript.TestScript, neg bool, args []string) {
+				usage(ts, !neg && len(args) > 0, "json FIELD...")
+				out := ts.ReadFile("stdout")
+				for line := range strings.Lines(out) {
+					if hasFields(ts, line, args) {
+						return
+					}
+				}
+				ts.Fatalf("no line has all of %q:\n%s", args, out)
+			},
+			"mode": func(ts *testscript.TestScript, neg bool, args []string) {
+				usage(ts, !neg && len(args) == 2, "mode MODE FILE")
+				info, err := os.Stat(ts.MkAbs(args[1]))
+				ts.Check(err)
+				if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[0] {
+					ts.Fatalf("%s has mode %s, want %s", args[1], got, args[0])
+				}
+			},
 		},
 	})
+}
+
+// hasFields tells whether a line is an object that has each of the fields.
+func hasFields(ts *testscript.TestScript, line string, fields []string) bool {
+	var object map[string]any
+	ts.Check(json.Unmarshal([]byte(line), &object))
+	for _, field := range fields {
+		var want map[string]any
+		ts.Check(json.Unmarshal([]byte("{"+field+"}"), &want))
+		for name, value := range want {
+			if got, ok := object[name]; !ok || !reflect.DeepEqual(got, value) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // serving is under what a script keeps the server that it started.

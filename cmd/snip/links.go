@@ -37,10 +37,7 @@ host/code, and can be named so to all commands. "-" as domain stands for the own
 			q.Domain = &host
 		}
 		q.Sort = snip.Sort(sort)
-		list := lister{place: p, query: q, most: q.Limit}
-		if all {
-			list.most = 0
-		}
+		list := lister{place: p, query: q, all: all}
 		print := printTable
 		if asJSON {
 			print = printLines
@@ -68,15 +65,15 @@ host/code, and can be named so to all commands. "-" as domain stands for the own
 type lister struct {
 	place
 	query snip.LinkQuery
-	most  int // 0: all.
+	all   bool // However many; else as many as query.Limit.
 }
 
 // each calls do for each link, and tells whether there are more than were asked for.
 func (l lister) each(ctx context.Context, do func(snip.Link) error) (more bool, err error) {
 	q := l.query
-	for left := l.most; ; {
+	for left := q.Limit; ; {
 		q.Limit = snip.MaxPage
-		if l.most != 0 {
+		if !l.all {
 			q.Limit = min(left, snip.MaxPage)
 		}
 		page, err := l.ListLinks(ctx, q)
@@ -90,7 +87,7 @@ func (l lister) each(ctx context.Context, do func(snip.Link) error) (more bool, 
 		}
 		left -= len(page.Links)
 		q.Cursor = page.Next
-		if page.Next == "" || l.most != 0 && left <= 0 {
+		if page.Next == "" || !l.all && left <= 0 {
 			return page.Next != "", nil
 		}
 	}
