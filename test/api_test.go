@@ -59,10 +59,10 @@ func mustRedirect(t *testing.T, vs *visits, web *process, code string) {
 }
 
 // adminKey makes a key, as an operator does on the host.
-func adminKey(t *testing.T, dir string) string {
+func adminKey(t *testing.T, dir string, env ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), snip, "key", "new", "--admin")
-	cmd.Env = environ(dir)
+	cmd.Env = append(environ(dir), env...)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("snip key new --admin: %v", err)

@@ -15,6 +15,8 @@ func compare(got, want statsView, top int) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s: %+v, want %+v", what, got, want))
 		}
 	}
+	report("domain", show(got.Domain), show(want.Domain))
+	report("tag", got.Tag, want.Tag)
 	report("codes", fmt.Sprintf("%q", got.Codes), fmt.Sprintf("%q", want.Codes))
 	report("range", got.rangeView, want.rangeView)
 	report("step", got.Step, want.Step)
@@ -37,6 +39,14 @@ func compare(got, want statsView, top int) (wrong []string) {
 	}
 	wrong = append(wrong, compareVisitors(got.Visitors, want.Visitors)...)
 	return append(wrong, addsUp(got)...)
+}
+
+// show writes a text that may be missing.
+func show(text *string) string {
+	if text == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%q", *text)
 }
 
 // compareDimension: which of several values with as many clicks of people are among

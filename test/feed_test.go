@@ -1,30 +1,35 @@
 package test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	domain "snip"
 	"snip/event"
 	"snip/queue"
+	"snip/queue/engine/postgres"
 	"snip/queue/engine/sqlite"
 	"snip/worker"
 )
 
 // instance is a snip with links, whose clicks come from a generator.
 type instance struct {
-	t   *testing.T
-	dir string
-	web *process
-	key string
-	rnd *rand.Rand
+	t        *testing.T
+	dir      string
+	database string // Of a server; empty for a file in dir.
+	web      *process
+	key      string
+	rnd      *rand.Rand
 	sums
 }
 
@@ -32,17 +37,62 @@ type instance struct {
 // starts the next.
 func newInstance(t *testing.T, codes ...string) *instance {
 	t.Helper()
-	s := &instance{t: t, dir: t.TempDir(), rnd: random(t), sums: sums{links: map[string]int64{}}}
-	s.key = adminKey(t, s.dir)
-	s.web = start(t, "", s.dir)
+	links := map[string]placed{}
 	for _, code := range codes {
-		if status, _, err := shorten(s.web, code); err != nil || status != http.StatusCreated {
-			t.Fatalf("shorten %s: status %d, %v", code, status, err)
+		links[code] = placed{}
+	}
+	return newInstanceOn(t, "", links)
+}
+
+// newInstanceOn is newInstance for links with domains and tags, on a database.
+func newInstanceOn(t *testing.T, database string, links map[string]placed) *instance {
+	t.Helper()
+	s := &instance{t: t, dir: t.TempDir(), database: database, rnd: random(t), sums: sums{links: map[string]int64{}, places: links}}
+	s.key = adminKey(t, s.dir, s.env()...)
+	s.web = start(t, "", s.dir, s.env()...)
+	there := map[string]bool{"": true}
+	for _, code := range slices.Sorted(maps.Keys(links)) {
+		at := links[code]
+		if !there[at.domain] {
+			s.post("/api/v1/domains", map[string]any{"host": at.domain}, nil)
+			there[at.domain] = true
 		}
-		s.links[code] = s.link(code).ID
+		var made linkView
+		s.post("/api/v1/links", map[string]any{
+			"url": "https://example.com/" + code, "code": code, "domain": at.domain, "tags": append([]string{}, at.tags...),
+		}, &made)
+		s.links[code] = made.ID
 	}
 	s.web.stop()
 	return s
+}
+
+// env is what the program is told beside its directory.
+func (s *instance) env() []string {
+	env := []string{"SNIP_FINE_DAYS=0"} // Nothing is too old to be told exactly.
+	if s.database != "" {
+		env = append(env, "DATABASE_URL="+s.database)
+	}
+	return env
+}
+
+// post asks the API to make something.
+func (s *instance) post(path string, what, made any) {
+	s.t.Helper()
+	body, err := json.Marshal(what)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	status, answer := s.send(http.MethodPost, path, nil, body)
+	if status != http.StatusCreated {
+		s.t.Fatalf("POST %s %s: status %d: %s", path, body, status, answer)
+	}
+	if made == nil {
+		return
+	}
+	if err := json.Unmarshal(answer, made); err != nil {
+		s.t.Fatalf("POST %s: %v\n%s", path, err, answer)
+	}
 }
 
 // linkView is a link as the API answers it.
@@ -54,7 +104,7 @@ type linkView struct {
 
 func (s *instance) link(code string) (l linkView) {
 	s.t.Helper()
-	s.get("/api/v1/links/"+code, nil, &l)
+	s.get("/api/v1/links/"+code, url.Values{"domain": {s.places[code].domain}}, &l)
 	return l
 }
 
@@ -69,12 +119,21 @@ func (s *instance) get(path string, query url.Values, answer any) {
 
 func (s *instance) request(method, path string, query url.Values) (status int, body []byte) {
 	s.t.Helper()
+	return s.send(method, path, query, nil)
+}
+
+// send sends JSON.
+func (s *instance) send(method, path string, query url.Values, sent []byte) (status int, body []byte) {
+	s.t.Helper()
 	target := url.URL{Scheme: "http", Host: s.web.public, Path: path, RawQuery: query.Encode()}
-	req, err := http.NewRequestWithContext(s.t.Context(), method, target.String(), nil)
+	req, err := http.NewRequestWithContext(s.t.Context(), method, target.String(), bytes.NewReader(sent))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+s.key)
+	if sent != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.t.Fatal(err)
@@ -89,7 +148,7 @@ func (s *instance) request(method, path string, query url.Values) (status int, b
 // resume starts the program and waits until all clicks are counted, each once.
 func (s *instance) resume() {
 	s.t.Helper()
-	s.web = start(s.t, "", s.dir, "SNIP_FINE_DAYS=0") // Nothing is too old to be told exactly.
+	s.web = start(s.t, "", s.dir, s.env()...)
 	caughtUp(s.t, s.web)
 	for code := range s.links {
 		s.mustHaveCounted(code)
@@ -115,11 +174,8 @@ func (s *instance) feed(clicks []domain.Click, happened func(domain.Click) time.
 	t := s.t
 	t.Helper()
 	s.clicks = append(s.clicks, clicks...)
-	engine, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(s.dir, "log.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Close()
+	engine, end := s.openLog()
+	defer end()
 	topic := worker.ClicksTopic(0)
 	if _, err := engine.Declare(t.Context(), topic); err != nil {
 		t.Fatal(err)
@@ -151,6 +207,23 @@ func (s *instance) feed(clicks []domain.Click, happened func(domain.Click) time.
 		shippers[s.rnd.IntN(len(shippers))].ship(t, messages, s.rnd.IntN(5) == 0)
 		clicks = clicks[n:]
 	}
+}
+
+// openLog opens the log that the program keeps topics in.
+func (s *instance) openLog() (engine queue.LogEngine, end func() error) {
+	s.t.Helper()
+	if s.database != "" {
+		engine, err := postgres.Open(s.t.Context(), postgres.Config{URL: s.database})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return engine, engine.Close
+	}
+	file, err := sqlite.Open(s.t.Context(), sqlite.Config{Path: filepath.Join(s.dir, "log.db")})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return file, file.Close
 }
 
 // shipper carries one segment to the topic.

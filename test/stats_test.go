@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"snip/internal/postgrestest"
 )
 
 // ask asks for statistics: of one link by its own address, else of a set.
@@ -16,6 +18,12 @@ func (s *instance) ask(q question) (v statsView) {
 	s.t.Helper()
 	query := url.Values{
 		"from": {q.from}, "to": {q.to}, "zone": {q.zone.String()}, "step": {q.step}, "top": {strconv.Itoa(q.top)},
+	}
+	if q.domain != nil {
+		query.Set("domain", *q.domain)
+	}
+	if q.tag != "" {
+		query.Set("tag", q.tag)
 	}
 	path := "/api/v1/stats"
 	if len(q.codes) == 1 {
@@ -104,7 +112,7 @@ var deepRanges = []struct{ from, to, step string }{
 // the product, to the click.
 func TestStatisticsAddUp(t *testing.T) {
 	slow(t)
-	s := newInstance(t, "hot", "warm", "cold", "gone", "never")
+	s := newInstanceOn(t, "", inSets())
 	s.fill()
 	s.resume()
 	t.Run("links", func(t *testing.T) {
@@ -114,16 +122,61 @@ func TestStatisticsAddUp(t *testing.T) {
 		s.in(t).mustAgreeDeeply([]string{"hot", "warm"}, []string{"never", "cold", "gone"}, []string{"cold", "never", "gone", "warm", "hot"})
 	})
 	t.Run("everything", func(t *testing.T) { s.in(t).mustAgreeDeeply(nil) })
+	t.Run("tags and domains", func(t *testing.T) { s.in(t).mustAgreeOn(setQuestions()...) })
 	t.Run("top", func(t *testing.T) { s.in(t).mustAgreeOnTops() })
 	t.Run("every zone", func(t *testing.T) { s.in(t).mustAgreeInEveryZone() })
 	t.Run("deleted", func(t *testing.T) { s.in(t).mustAgreeAfterDeletion() })
+}
+
+// TestStatisticsAddUpOnServer is the same on PostgreSQL, with fewer zones.
+func TestStatisticsAddUpOnServer(t *testing.T) {
+	slow(t)
+	s := newInstanceOn(t, postgrestest.Start(t), inSets())
+	s.fill()
+	s.resume()
+	s.mustAgreeDeeply([]string{"hot"}, []string{"never", "cold", "gone"}, nil)
+	s.mustAgreeOn(setQuestions()...)
+	s.mustAgreeOnPopular("2026-03-08", "2026-06-10", mustZone(t, "Asia/Kolkata"), 3)
+}
+
+// inSets are links of which some have tags, and one is on a domain of its own.
+func inSets() map[string]placed {
+	return map[string]placed{
+		"hot": {tags: []string{"red", "blue"}}, "warm": {tags: []string{"red"}}, "cold": {},
+		"gone": {tags: []string{"gone"}}, "never": {tags: []string{"blue"}}, "there": {domain: "go.example", tags: []string{"red"}},
+	}
+}
+
+// setQuestions are about each set that the links of inSets make.
+func setQuestions() (all []question) {
+	own, other := "", "go.example"
+	for _, domain := range []*string{nil, &own, &other} {
+		for _, tag := range []string{"", "red", "blue", "gone", "nobody has it"} {
+			all = append(all, question{domain: domain, tag: tag})
+		}
+	}
+	return all
+}
+
+// mustAgreeOn asks questions of ranges in which something is special somewhere.
+func (s *instance) mustAgreeOn(questions ...question) {
+	s.t.Helper()
+	for i, q := range questions {
+		for j, r := range deepRanges {
+			q.from, q.to, q.step, q.top = r.from, r.to, r.step, 1000
+			q.zone = mustZone(s.t, deepZones[(i+j)%len(deepZones)])
+			s.mustAgree(q)
+		}
+	}
 }
 
 // fill makes clicks of all links but the one that nobody follows, and some of a link
 // that is not there.
 func (s *instance) fill() {
 	s.t.Helper()
-	g := newGenerator(s.rnd, everyZone(s.t), []int64{s.links["hot"], s.links["warm"], s.links["gone"], 1 << 40, s.links["cold"]})
+	g := newGenerator(s.rnd, everyZone(s.t), []int64{
+		s.links["hot"], s.links["warm"], s.links["gone"], 1 << 40, s.links["there"], s.links["cold"],
+	})
 	clicks := append(g.clicks(15_000), g.crowd(crowdDay, s.links["hot"], s.links["warm"], 6000)...)
 	s.feed(clicks, nil)
 }

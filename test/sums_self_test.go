@@ -116,6 +116,8 @@ func TestGeneratorMakesAllKinds(t *testing.T) {
 		kinds["nobody"] += one(c.Visitor == 0)
 		kinds["no referrer"] += one(c.Referrer == "")
 		kinds["no campaign"] += one(c.Campaign == "")
+		kinds["no alias"] += one(c.Alias == "")
+		kinds["no arm"] += one(c.Arm == "")
 		kinds["first of a slot"] += one(c.At.Truncate(domain.Slot).Equal(c.At))
 		kinds["last of a slot"] += one(c.At.Add(time.Microsecond).Truncate(domain.Slot).Equal(c.At.Add(time.Microsecond)))
 		kinds["first of a day"] += one(c.At.Truncate(apart).Equal(c.At))
@@ -197,6 +199,10 @@ func TestCompareSeesWhatIsWrong(t *testing.T) {
 		"a day too many":    func(v *statsView) { v.Visitors = append(v.Visitors, visitorsView{"2026-07-01", 1}) },
 		"no day":            func(v *statsView) { v.Visitors = v.Visitors[1:] },
 		"codes":             func(v *statsView) { v.Codes = nil },
+		"the domain":        func(v *statsView) { v.Domain = &v.From },
+		"the tag":           func(v *statsView) { v.Tag = "red" },
+		"an alias":          func(v *statsView) { v.Dimensions["alias"].Top[0].Clicks++ },
+		"no arm":            func(v *statsView) { delete(v.Dimensions, "arm") },
 		"the zone":          func(v *statsView) { v.Zone = "UTC" },
 		"the last day":      func(v *statsView) { v.To = "2026-07-01" },
 		"what was dropped":  func(v *statsView) { v.Dropped = 1 },

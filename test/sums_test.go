@@ -17,7 +17,9 @@ type (
 		HumanClicks int64 `json:"human_clicks"`
 	}
 	statsView struct {
-		Codes []string `json:"codes"`
+		Domain *string  `json:"domain"`
+		Codes  []string `json:"codes"`
+		Tag    string   `json:"tag"`
 		rangeView
 		Step string `json:"step"`
 		tally
@@ -76,7 +78,9 @@ func (t *tally) addAll(o tally) {
 
 // question is what is asked of the API.
 type question struct {
-	codes    []string // None: everything.
+	codes    []string // None: everything that fits.
+	domain   *string  // Nil: for codes where they are, else any.
+	tag      string
 	from, to string
 	zone     *time.Location
 	step     string
@@ -84,23 +88,48 @@ type question struct {
 }
 
 func (q question) String() string {
-	return fmt.Sprintf("%v from %s to %s in %s by %s", q.codes, q.from, q.to, q.zone, q.step)
+	of := fmt.Sprint(q.codes)
+	if q.domain != nil {
+		of += " on " + *q.domain
+	}
+	if q.tag != "" {
+		of += " with tag " + q.tag
+	}
+	return fmt.Sprintf("%s from %s to %s in %s by %s", of, q.from, q.to, q.zone, q.step)
 }
 
 // sums knows every click, and adds up those that a question is about from scratch. It
 // shares nothing with how the product does it: what a click belongs to is what a clock
 // on the wall shows, written out.
 type sums struct {
-	links  map[string]int64 // ID by code. Clicks of other links belong to nothing.
+	links  map[string]int64  // ID by code: no two are the same here. Clicks of other links belong to nothing.
+	places map[string]placed // Of links that have more than a code.
 	clicks []domain.Click
 }
 
-// of goes through the clicks of links, or of all there are. Those that lie days away
-// from a range may be left out.
-func (s sums) of(codes []string, from, to string) iter.Seq[*domain.Click] {
-	if len(codes) == 0 {
-		codes = slices.Collect(maps.Keys(s.links))
+// placed says of a link what sets it is in.
+type placed struct {
+	domain string
+	tags   []string
+}
+
+// codes returns the links that a question is about.
+func (s sums) codes(q question) (codes []string) {
+	if len(q.codes) > 0 {
+		return q.codes
 	}
+	for code := range s.links {
+		at := s.places[code]
+		if (q.domain == nil || *q.domain == at.domain) && (q.tag == "" || slices.Contains(at.tags, q.tag)) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
+
+// of goes through the clicks of links. Those that lie days away from a range may be left
+// out.
+func (s sums) of(codes []string, from, to string) iter.Seq[*domain.Click] {
 	wanted := map[int64]bool{}
 	for _, code := range codes {
 		wanted[s.links[code]] = true
@@ -119,11 +148,15 @@ func (s sums) of(codes []string, from, to string) iter.Seq[*domain.Click] {
 // stats answers a question. Unlike the API, it names every value there is.
 func (s sums) stats(q question) statsView {
 	v := statsView{
+		Domain: q.domain, Tag: q.tag,
 		Codes: append([]string{}, q.codes...), rangeView: rangeView{q.from, q.to, q.zone.String()}, Step: q.step,
 		Dimensions: map[string]dimensionView{}, VisitorsError: 0.02,
 	}
+	if len(q.codes) == 1 && q.domain == nil {
+		v.Domain = new(string) // One link is asked for where it is.
+	}
 	v.Before.From, v.Before.To = before(q.from, q.to)
-	clicks := s.of(q.codes, v.Before.From, q.to)
+	clicks := s.of(s.codes(q), v.Before.From, q.to)
 	steps := walk(q)
 	series := map[string]*tally{}
 	var values [domain.NumDimensions]map[string]tally
@@ -168,14 +201,14 @@ func (s sums) stats(q question) statsView {
 
 // dimensions by their numbers.
 var dimensions = [domain.NumDimensions]string{
-	"class", "referrer", "medium", "browser", "os", "device", "language", "country", "region", "campaign",
+	"class", "referrer", "medium", "browser", "os", "device", "language", "country", "region", "campaign", "alias", "arm",
 }
 
 // told returns what is told of a click in a dimension.
 func told(c *domain.Click, d int) string {
 	return [domain.NumDimensions]string{
 		[...]string{"human", "bot", "preview", "prefetch", "unknown"}[c.Class], c.Referrer, c.Medium, c.Browser, c.OS,
-		c.Device, c.Language, c.Country, c.Region, c.Campaign,
+		c.Device, c.Language, c.Country, c.Region, c.Campaign, c.Alias, c.Arm,
 	}[d]
 }
 

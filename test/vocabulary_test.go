@@ -36,6 +36,8 @@ func newVocabulary(rnd *rand.Rand) (v vocabulary) {
 		domain.ByCountry:  append(numbered("C%d", 200), "unknown"),
 		domain.ByRegion:   append(numbered("Région %d", 300), "unknown"),
 		domain.ByCampaign: append(numbered("campaign-%d", 250), ""),
+		domain.ByAlias:    append(numbered("old-%d", 20), ""),
+		domain.ByArm:      append(numbered("rule %d/arm 1", 20), "rule 1", "fallback", ""),
 	} {
 		texts = distinct(append(texts, odd...))
 		rnd.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
@@ -75,13 +77,17 @@ func (v *vocabulary) fill(rnd *rand.Rand, c *domain.Click) {
 		domain.ByReferrer: &c.Referrer, domain.ByMedium: &c.Medium, domain.ByBrowser: &c.Browser,
 		domain.ByOS: &c.OS, domain.ByDevice: &c.Device, domain.ByLanguage: &c.Language,
 		domain.ByCountry: &c.Country, domain.ByRegion: &c.Region, domain.ByCampaign: &c.Campaign,
+		domain.ByAlias: &c.Alias, domain.ByArm: &c.Arm,
 	} {
 		if text == nil {
 			continue // The class.
 		}
 		*text = v[d].texts[v[d].zipf.Uint64()]
-		if noneAtAll := d == int(domain.ByReferrer) || d == int(domain.ByCampaign); noneAtAll && rnd.IntN(4) == 0 {
-			*text = ""
+		switch domain.Dimension(d) {
+		case domain.ByReferrer, domain.ByCampaign, domain.ByAlias, domain.ByArm: // Many have none at all.
+			if rnd.IntN(4) == 0 {
+				*text = ""
+			}
 		}
 	}
 }
