@@ -104,6 +104,41 @@ func TestDecodeNoteRefuses(t *testing.T) {
 	}
 }
 
+// TestNoteTellsAliasAndArm: how a visitor came to a target, but not of one who asks for
+// privacy what the arm would tell.
+func TestNoteTellsAliasAndArm(t *testing.T) {
+	long := strings.Repeat("ü", 50)
+	for respect, arm := range map[bool]string{false: "swiss/b", true: ""} {
+		s := openSite(t, web.Config{RespectPrivacy: respect})
+		s.create(snip.NewLink{Code: "old", Settings: snip.Settings{Target: "https://example.com/", Rules: []snip.Rule{
+			{
+				Name: "swiss", When: snip.Conditions{Query: map[string][]string{"from": {"ch"}}},
+				Split: []snip.Arm{{Name: "a", Target: "https://a.example/"}, {Name: "b", Target: "https://b.example/", Weight: 1}},
+			},
+			{
+				Name: long, When: snip.Conditions{Query: map[string][]string{"from": {"long"}}},
+				Split: []snip.Arm{{Name: long, Target: "https://a.example/", Weight: 1}},
+			},
+		}}})
+		code := "new"
+		if _, err := s.store.EditLink(t.Context(), snip.Ref{Code: "old"}, snip.LinkEdit{Code: &code, KeepCode: true}); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string][2]string{
+			"/new": {}, "/old": {"old", ""}, "/old?from=ch": {"old", arm}, "/new?from=ch": {"", arm},
+		} {
+			s.do(http.MethodGet, path, "", "DNT", "1")
+			if got := s.notes.last(t); got.Alias != want[0] || got.Arm != want[1] {
+				t.Errorf("%s, privacy respected %t: alias %q and arm %q, want %q", path, respect, got.Alias, got.Arm, want)
+			}
+		}
+		s.do(http.MethodGet, "/new?from=long", "")
+		if got, want := s.notes.last(t).Arm, (long + "/" + long)[:127]; got != want { // 128 would split a character.
+			t.Errorf("arm %q, want %q", got, want)
+		}
+	}
+}
+
 // TestOldNotesAreRead: a spool may hold those of the program that was there before.
 func TestOldNotesAreRead(t *testing.T) {
 	for b, want := range map[string]web.Note{
