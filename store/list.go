@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"strings"
 
 	"snip"
 )
@@ -37,11 +36,17 @@ type listing struct {
 	question snip.LinkQuery
 	order    order
 	after    *cursor // Nil for the first page.
-	words    []string
-	tags     []int64
-	nothing  bool // No link can be the answer.
+	nothing  bool    // No link can be the answer.
 
-	base where // What links must be, but for their words and tags.
+	words   []string    // Links have words that begin with these.
+	met     []condition // What else they meet.
+	sources []source    // Indexes that lead to those that meet one condition.
+}
+
+// condition is one that links meet.
+type condition struct {
+	term  string
+	value []any
 }
 
 // order is that of a list.
@@ -79,11 +84,12 @@ func (v *View) newListing(ctx context.Context, tx session, q snip.LinkQuery) (*l
 		return nil, err
 	}
 	tags := snip.CleanTags(q.Tags)
-	if l.tags, err = tagIDs(ctx, tx, tags); err != nil {
+	ids, err := tagIDs(ctx, tx, tags)
+	if err != nil {
 		return nil, err
 	}
-	l.nothing = len(l.tags) < len(tags)
-	l.where(v)
+	l.nothing = len(ids) < len(tags)
+	l.addConditions(v, ids)
 	if tx.kind == onPostgres {
 		// Each question is made so that indexes answer it, whatever the server believes
 		// about how many links there are of which kind.
@@ -92,35 +98,53 @@ func (v *View) newListing(ctx context.Context, tx session, q snip.LinkQuery) (*l
 	return l, err
 }
 
-// where collects the conditions of base.
-func (l *listing) where(v *View) {
-	q := l.question
-	v.limit(&l.base)
-	if q.Domain != nil {
-		l.base.add("links.domain = ?", *q.Domain)
+// addConditions says which links are the answer, but for their words.
+func (l *listing) addConditions(v *View, tags []int64) {
+	for _, tag := range tags {
+		l.met = append(l.met, condition{"EXISTS (SELECT 1 FROM link_tags WHERE tag_id = ? AND link_id = links.id)", []any{tag}})
+		l.sources = append(l.sources, source{table: "link_tags", id: "link_id", term: "found.tag_id = ?", value: []any{tag}})
 	}
-	if q.Owner != 0 {
-		l.base.add("links.owner = ? AND links.owner <> 0", q.Owner)
+	// In the order in which they are taken, if they lead to many links all the same.
+	if v.key.OwnLinks {
+		l.addOwner(v.key.ID)
 	}
-	switch q.Archived {
+	if l.question.Owner != 0 {
+		l.addOwner(l.question.Owner)
+	}
+	switch l.question.Archived {
 	case "", snip.ArchivedNo:
-		l.base.add("links.archived_at IS NULL")
+		l.met = append(l.met, condition{"links.archived_at IS NULL", nil})
 	case snip.ArchivedOnly:
-		l.base.add("links.archived_at IS NOT NULL")
+		l.met = append(l.met, condition{"links.archived_at IS NOT NULL", nil})
+		l.sources = append(l.sources, source{table: "links", id: "id", index: "links_archived", term: "found.archived_at IS NOT NULL"})
 	}
-	if q.Sort == snip.SortExpiry {
-		l.base.add("links.expires_at IS NOT NULL")
+	for _, domain := range []*string{v.key.Domain, l.question.Domain} {
+		if domain == nil {
+			continue
+		}
+		l.met = append(l.met, condition{"links.domain = ?", []any{*domain}})
+		l.sources = append(l.sources, source{table: "links", id: "id", index: "links_domain", term: "found.domain = ?", value: []any{*domain}})
 	}
-	if l.after != nil {
-		marks := strings.TrimSuffix(strings.Repeat("?, ", len(l.after.Last)), ", ")
-		l.base.add("("+l.order.key+") "+l.order.passed+" ("+marks+")", l.after.Last...)
-	}
+}
+
+func (l *listing) addOwner(key int64) {
+	l.met = append(l.met, condition{"links.owner = ?", []any{key}})
+	// The second condition is what the index asks for.
+	l.sources = append(l.sources, source{
+		table: "links", id: "id", index: "links_owner", term: "found.owner = ? AND found.owner <> 0", value: []any{key},
+	})
 }
 
 // read returns the links of a page, and one more if there are more.
 func (l *listing) read(ctx context.Context, tx session) ([]snip.Link, error) {
-	if len(l.words) == 0 && len(l.tags) == 0 {
-		return l.ask(ctx, tx, "links", l.order.columns, l.base)
+	if len(l.words) == 0 && len(l.sources) == 0 {
+		var w where
+		l.position(&w, "")
+		l.conditions(&w, tx, nil)
+		return l.ask(ctx, tx, "links", l.order.columns, w)
+	}
+	if len(l.words) == 0 && len(l.sources) == 1 && l.order.byID() {
+		return l.searchSource(ctx, tx, &l.sources[0])
 	}
 	links, err := l.walk(ctx, tx)
 	if err != nil || len(links) > l.question.Limit {

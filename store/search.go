@@ -9,32 +9,158 @@ import (
 	"snip"
 )
 
-// Links are searched in two ways. What many links have is soon found by walking over
-// them in the order of the list; what few have is found by an index and put in order. The
-// walk comes first and gives up after some links: what it did not find is rare.
+// Links that meet conditions are found in two ways. What many links have is soon found by
+// walking over them in the order of the list. What few have is found by an index and put in
+// that order. The walk comes first and gives up after some links: what it did not find is
+// rare.
 
 const (
-	// How many links the walk looks at: so many, and more for a large page.
-	walkedAtLeast = 4000
+	// How many links the walk looks at: so many, and more for a large page. Indexes give
+	// links in the order in which they were made; to put what they find in another one
+	// takes longer.
+	walkedByID    = 8_000
+	walked        = 20_000
 	walkedPerLink = 20
 
-	// What fewer links have is rare: so many that have a tag, or so many of a thousand.
-	rareTag  = 5000
-	rareWord = 10
+	// What fewer links have is rare: so many that meet a condition, or so many of the
+	// newest thousand that have a word.
+	rareLinks = 5000
+	rareWord  = 10
 )
 
 // walk looks through the first links of the list.
 func (l *listing) walk(ctx context.Context, tx session) ([]snip.Link, error) {
-	w := where{args: slices.Clone(l.base.args)}
+	var w where
+	l.position(&w, "")
+	most := walked
+	if l.order.byID() {
+		most = walkedByID
+	}
 	from := fmt.Sprintf(`(SELECT * FROM links WHERE %s ORDER BY %s LIMIT %d) AS links`,
-		l.base.text(), l.order.columns, max(walkedAtLeast, walkedPerLink*l.question.Limit))
-	w.holdWords(tx, l.words)
-	w.haveTags(l.tags)
+		w.text(), l.order.columns, max(most, walkedPerLink*l.question.Limit))
+	w.terms = nil
+	l.conditions(&w, tx, l.words)
 	return l.ask(ctx, tx, from, l.order.columns, w)
 }
 
-// holdWords adds the condition that links have words that begin with these.
-func (w *where) holdWords(tx session, words []string) {
+// source is an index that leads to the links which meet a condition, in the order in
+// which they were made.
+type source struct {
+	table string // As found.
+	id    string // The column that tells the link.
+	index string // Its name, where the table has others. SQLite cannot know which of them leads to few.
+	term  string // The condition.
+	value []any
+}
+
+// search finds links through the index that leads to the fewest.
+func (l *listing) search(ctx context.Context, tx session) ([]snip.Link, error) {
+	best, links, err := l.fewest(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.words) == 0 || best != nil && links < rareLinks {
+		return l.searchSource(ctx, tx, best)
+	}
+	rare, err := l.rareWords(ctx, tx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rare) > 0:
+		return l.searchWords(ctx, tx, rare)
+	case best != nil:
+		return l.searchSource(ctx, tx, best)
+	}
+	return l.searchWords(ctx, tx, l.words)
+}
+
+// fewest returns the source that leads to the fewest links, and how many they are, at
+// most rareLinks. It returns nil if there is none.
+func (l *listing) fewest(ctx context.Context, tx session) (best *source, links int, err error) {
+	for _, s := range l.sources {
+		var w where
+		w.add(s.term, s.value...)
+		var n int
+		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM `+s.from(tx)+` WHERE `+w.text()+` LIMIT `+w.arg(rareLinks)+`) AS few`, w.args...).Scan(&n)
+		if err != nil {
+			return nil, 0, err
+		}
+		if best == nil || n < links {
+			best, links = &s, n
+		}
+	}
+	return best, links, nil
+}
+
+// from returns the table as found.
+func (s source) from(tx session) string {
+	if s.index == "" || tx.kind == onPostgres {
+		return s.table + " AS found"
+	}
+	return s.table + " AS found INDEXED BY " + s.index
+}
+
+// searchSource goes through the links to which a source leads.
+func (l *listing) searchSource(ctx context.Context, tx session, s *source) ([]snip.Link, error) {
+	id := "found." + s.id
+	var w where
+	w.add("links.id = "+id+" AND "+s.term, s.value...)
+	l.position(&w, id)
+	l.conditions(&w, tx, l.words)
+	return l.ask(ctx, tx, s.from(tx)+" CROSS JOIN links", l.orderBy(id), w)
+}
+
+// searchWords goes through the links that the index of words finds.
+func (l *listing) searchWords(ctx context.Context, tx session, words []string) ([]snip.Link, error) {
+	var w where
+	from, id := "link_search AS found", "found.rowid"
+	if tx.kind == onPostgres {
+		id = "found.link_id"
+		l.position(&w, "link_id")
+		w.add("words::tsvector @@ CAST(? AS tsquery)", `'`+strings.Join(words, `':* & '`)+`':*`)
+		// The server must not walk over all links in their order, in the hope to find some soon.
+		from = `(WITH hits AS MATERIALIZED (SELECT link_id FROM link_words WHERE ` + w.text() + `)
+			SELECT link_id FROM hits ORDER BY ` + l.orderBy("link_id") + `) AS found`
+		w.terms = nil
+	} else {
+		w.add("found.link_search MATCH ?", `"`+strings.Join(words, `" * AND "`)+`" *`)
+	}
+	w.add("links.id = " + id)
+	l.position(&w, id)
+	l.conditions(&w, tx, without(l.words, words))
+	return l.ask(ctx, tx, from+" CROSS JOIN links", l.orderBy(id), w)
+}
+
+// position adds the condition that links come after the page before. Where they are in
+// the order in which they were made, id is the column by which they are found, or empty.
+func (l *listing) position(w *where, id string) {
+	if l.question.Sort == snip.SortExpiry {
+		w.add("links.expires_at IS NOT NULL")
+	}
+	if l.after == nil {
+		return
+	}
+	key := l.order.key
+	if l.order.byID() && id != "" {
+		key = id
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?, ", len(l.after.Last)), ", ")
+	w.add("("+key+") "+l.order.passed+" ("+marks+")", l.after.Last...)
+}
+
+// orderBy is the order in terms of the column through which links are found.
+func (l *listing) orderBy(id string) string {
+	if l.order.byID() {
+		return strings.ReplaceAll(l.order.columns, "links.id", id)
+	}
+	return l.order.columns
+}
+
+// conditions adds what links must meet, and that they have words that begin with some.
+func (l *listing) conditions(w *where, tx session, words []string) {
+	for _, c := range l.met {
+		w.add(c.term, c.value...)
+	}
 	if len(words) == 0 {
 		return
 	}
@@ -54,55 +180,10 @@ func (w *where) holdsWord(tx session, word string) string {
 	return function + "(words, " + w.arg(" "+word) + ") > 0"
 }
 
-// haveTags adds the condition that links have tags.
-func (w *where) haveTags(tags []int64) {
-	for _, tag := range tags {
-		w.add(`EXISTS (SELECT 1 FROM link_tags WHERE tag_id = ? AND link_id = links.id)`, tag)
-	}
-}
-
-// search finds links by what the fewest of them have.
-func (l *listing) search(ctx context.Context, tx session) ([]snip.Link, error) {
-	tag, links, err := l.rarestTag(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	if len(l.words) == 0 || tag != 0 && links < rareTag {
-		return l.searchTag(ctx, tx, tag)
-	}
-	rare, err := l.rareWords(ctx, tx)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(rare) > 0:
-		return l.searchWords(ctx, tx, rare)
-	case tag != 0:
-		return l.searchTag(ctx, tx, tag)
-	}
-	return l.searchWords(ctx, tx, l.words)
-}
-
-// rarestTag returns the tag that the fewest links have, and how many that are, at most
-// rareTag.
-func (l *listing) rarestTag(ctx context.Context, tx session) (rarest, links int64, err error) {
-	for _, tag := range l.tags {
-		var n int64
-		err := tx.QueryRowContext(ctx, `
-			SELECT COUNT(*) FROM (SELECT 1 FROM link_tags WHERE tag_id = $1 LIMIT $2) AS few`, tag, rareTag).Scan(&n)
-		if err != nil {
-			return 0, 0, err
-		}
-		if rarest == 0 || n < links {
-			rarest, links = tag, n
-		}
-	}
-	return rarest, links, nil
-}
-
 // rareWords returns the words that few of the newest links have.
 func (l *listing) rareWords(ctx context.Context, tx session) ([]string, error) {
-	if len(l.words) == 1 {
-		return l.words, nil
+	if len(l.words) == 1 && len(l.sources) == 0 {
+		return l.words, nil // Or the walk would have found it.
 	}
 	var w where
 	counts, into := make([]int64, len(l.words)), make([]any, len(l.words))
@@ -116,63 +197,7 @@ func (l *listing) rareWords(ctx context.Context, tx session) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rare []string
-	for i, word := range l.words {
-		if counts[i] < rareWord {
-			rare = append(rare, word)
-		}
-	}
-	return rare, nil
-}
-
-// searchTag goes through the links that have a tag.
-func (l *listing) searchTag(ctx context.Context, tx session, tag int64) ([]snip.Link, error) {
-	w := where{terms: slices.Clone(l.base.terms), args: slices.Clone(l.base.args)}
-	w.add("links.id = found.link_id AND found.tag_id = ?", tag)
-	l.passed(&w, "found.link_id")
-	w.holdWords(tx, l.words)
-	w.haveTags(l.tags)
-	return l.ask(ctx, tx, "link_tags AS found CROSS JOIN links", l.orderBy("found.link_id"), w)
-}
-
-// searchWords goes through the links that the index of words finds.
-func (l *listing) searchWords(ctx context.Context, tx session, words []string) ([]snip.Link, error) {
-	if tx.kind == onPostgres {
-		return l.searchWordsOnServer(ctx, tx, words)
-	}
-	w := where{terms: slices.Clone(l.base.terms), args: slices.Clone(l.base.args)}
-	w.add("links.id = found.rowid AND found.link_search MATCH ?", `"`+strings.Join(words, `" * AND "`)+`" *`)
-	l.passed(&w, "found.rowid")
-	w.holdWords(tx, without(l.words, words))
-	w.haveTags(l.tags)
-	return l.ask(ctx, tx, "link_search AS found CROSS JOIN links", l.orderBy("found.rowid"), w)
-}
-
-func (l *listing) searchWordsOnServer(ctx context.Context, tx session, words []string) ([]snip.Link, error) {
-	w := where{args: slices.Clone(l.base.args)}
-	w.add("words::tsvector @@ CAST(? AS tsquery)", `'`+strings.Join(words, `':* & '`)+`':*`)
-	l.passed(&w, "link_id")
-	// The server must not walk over all links in their order, in the hope to find some soon.
-	from := `(WITH hits AS MATERIALIZED (SELECT link_id FROM link_words WHERE ` + w.text() + `)
-		SELECT link_id FROM hits ORDER BY link_id ` + map[string]string{"<": "DESC", ">": "ASC"}[l.order.passed] + `) AS found CROSS JOIN links`
-	w.terms = append(slices.Clone(l.base.terms), "links.id = found.link_id")
-	w.holdWords(tx, without(l.words, words))
-	w.haveTags(l.tags)
-	return l.ask(ctx, tx, from, l.orderBy("found.link_id"), w)
-}
-
-// passed adds the condition that a link comes after the page before, where that is told
-// by its ID, for the column through which it is found.
-func (l *listing) passed(w *where, id string) {
-	if l.after != nil && l.order.byID() {
-		w.add(id+" "+l.order.passed+" ?", l.after.Last...)
-	}
-}
-
-// orderBy is the order in terms of the column through which links are found.
-func (l *listing) orderBy(id string) string {
-	if l.order.byID() {
-		return strings.ReplaceAll(l.order.columns, "links.id", id)
-	}
-	return l.order.columns
+	return slices.DeleteFunc(slices.Clone(l.words), func(word string) bool {
+		return counts[slices.Index(l.words, word)] >= rareWord
+	}), nil
 }
