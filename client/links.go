@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -50,13 +52,22 @@ func (c *Client) CreateLink(ctx context.Context, n snip.NewLink) (snip.Link, boo
 	}
 	var l wire.Link
 	status, err := c.call(ctx, r, &l)
-	if errors.Is(err, ErrUnreachable) && ctx.Err() == nil {
+	if broken(err) && ctx.Err() == nil {
 		status, err = c.call(ctx, r, &l)
 	}
 	if err != nil {
 		return snip.Link{}, false, err
 	}
 	return c.seen(l), status == http.StatusCreated, nil
+}
+
+// broken tells whether the connection broke off, before the answer or in it. A server
+// that is slow is not asked again.
+func broken(err error) bool {
+	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
+		return false
+	}
+	return errors.Is(err, ErrUnreachable) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // Link finds a link by its code or an alias.

@@ -118,7 +118,7 @@ func TestTextThatCannotBeSent(t *testing.T) {
 // one. What may not be done twice is not sent twice.
 func TestLostAnswers(t *testing.T) {
 	i := open(t)
-	lose, asked := 0, 0
+	lose, asked, halfway := 0, 0, false
 	var names []string
 	cut := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -127,7 +127,13 @@ func TestLostAnswers(t *testing.T) {
 			i.handler.ServeHTTP(w, r)
 			return
 		}
-		i.handler.ServeHTTP(httptest.NewRecorder(), r)
+		answer := httptest.NewRecorder()
+		i.handler.ServeHTTP(answer, r)
+		if halfway {
+			w.WriteHeader(answer.Code)
+			_, _ = w.Write(answer.Body.Bytes()[:answer.Body.Len()/2])
+			_ = http.NewResponseController(w).Flush()
+		}
 		panic(http.ErrAbortHandler)
 	}))
 	cut.Config.SetKeepAlivesEnabled(false) // On a connection that was used before, net/http asks again by itself.
@@ -135,20 +141,23 @@ func TestLostAnswers(t *testing.T) {
 	defer cut.Close()
 	c := connect(t, client.Config{Server: cut.URL, Key: i.key})
 
-	lose = 1
-	l, _, err := c.CreateLink(t.Context(), snip.NewLink{Settings: to("https://example.com/")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if asked != 2 || names[0] == "" || names[0] != names[1] {
-		t.Errorf("asked %d times, under %q", asked, names)
-	}
-	page, err := i.store.ListLinks(t.Context(), snip.LinkQuery{Limit: 10})
-	if err != nil || len(page.Links) != 1 || page.Links[0].ID != l.ID {
-		t.Errorf("%d links, want the one that was told of; %v", len(page.Links), err)
+	var l snip.Link
+	for n, half := range []bool{false, true} {
+		lose, asked, halfway, names = 1, 0, half, nil
+		var err error
+		if l, _, err = c.CreateLink(t.Context(), snip.NewLink{Settings: to("https://example.com/")}); err != nil {
+			t.Fatal(err)
+		}
+		if asked != 2 || names[0] == "" || names[0] != names[1] {
+			t.Errorf("asked %d times, under %q", asked, names)
+		}
+		page, err := i.store.ListLinks(t.Context(), snip.LinkQuery{Limit: 10})
+		if err != nil || len(page.Links) != n+1 || page.Links[0].ID != l.ID {
+			t.Errorf("%d links, want those that were told of; %v", len(page.Links), err)
+		}
 	}
 
-	lose, asked = 2, 0
+	lose, asked, halfway = 2, 0, false
 	if _, _, err := c.CreateLink(t.Context(), snip.NewLink{Settings: to("https://example.com/")}); !errors.Is(err, client.ErrUnreachable) || asked != 2 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}

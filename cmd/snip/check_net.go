@@ -20,9 +20,10 @@ import (
 
 // address is where visitors come to.
 func (c *checker) address(ctx context.Context) finding {
-	found := c.listening("address", "SNIP_ADDR", c.cfg.Addr, func() bool { return answersAsSnip(ctx, "http://"+reachable(c.cfg.Addr)) })
-	c.serving = found.State == fine && strings.Contains(found.Message, answers)
-	return found
+	return c.listening("address", "SNIP_ADDR", c.cfg.Addr, func() bool {
+		c.serving = answersAsSnip(ctx, "http://"+reachable(c.cfg.Addr))
+		return c.serving
+	})
 }
 
 // metricsAddress is where those who run Snip look.

@@ -21,13 +21,24 @@ const completions = 50
 // offers none.
 func (w *whereabouts) completeCodes(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	return w.complete(cmd, func(ctx context.Context, p place) (found []string, err error) {
-		q := snip.LinkQuery{Search: typed, Limit: completions}
+		domain := ""
+		if f := cmd.Flags().Lookup("domain"); f != nil {
+			domain = f.Value.String()
+		}
+		ref := refOf(typed, domain)
+		q := snip.LinkQuery{Search: ref.Code, Limit: completions}
+		if ref.Domain != "" {
+			q.Domain = &ref.Domain
+		}
 		page, err := p.ListLinks(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range page.Links {
 			name := nameOf(snip.Ref{Domain: l.Domain, Code: l.Code})
+			if domain != "" {
+				name = l.Code
+			}
 			if strings.HasPrefix(name, typed) && !slices.Contains(args, name) {
 				found = append(found, printable(name))
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -174,5 +173,15 @@ func newDomainRemove(environ []string) *cobra.Command {
 	return cmd
 }
 
-// hostOf is the host that is named; no host begins with a hyphen.
-func hostOf(arg string) string { return strings.TrimPrefix(arg, ownDomain) }
+// hostOf is the host that is named, as it is kept. What cannot be one is left as it is,
+// for whoever is asked to refuse it.
+func hostOf(arg string) string {
+	if arg == "" || arg == ownDomain {
+		return ""
+	}
+	host, err := snip.CleanHost(arg)
+	if err != nil {
+		return arg
+	}
+	return host
+}

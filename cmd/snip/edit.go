@@ -30,7 +30,7 @@ code. With --tag the link has these tags and no others: "snip tag" adds and take
 		Args: oneArg("snip edit go --url https://go.dev/doc/"),
 	}
 	w := addPlace(cmd, environ)
-	s := addSettings(cmd)
+	s := addSettings(cmd, w)
 	cmd.ValidArgsFunction = w.completeCodes
 	cmd.RunE = w.at(func(cmd *cobra.Command, p place, args []string) error {
 		e, err := s.read(cmd, p.zone)

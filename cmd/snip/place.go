@@ -46,6 +46,8 @@ type whereabouts struct {
 	keyFile string
 	profile string
 	local   bool
+
+	check func() error // Finds what is wrong with other flags, before anything is opened or read. May be nil.
 }
 
 // remote is what the environment says of servers.
@@ -68,6 +70,11 @@ func addPlace(cmd *cobra.Command, environ []string) *whereabouts {
 // at runs a command at its place.
 func (w *whereabouts) at(do func(cmd *cobra.Command, p place, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		if w.check != nil {
+			if err := w.check(); err != nil {
+				return err
+			}
+		}
 		p, err := w.open(cmd)
 		if err != nil {
 			return err
@@ -166,6 +173,8 @@ func hint(err error) error {
 	switch snip.CodeOf(err) {
 	case snip.Unauthorized:
 		return &hintError{err, `set SNIP_KEY to a key, or save it with "snip profile add"; "snip key new --admin" on the server's host makes one`}
+	case snip.Forbidden:
+		return &hintError{err, `"snip key show" tells what the key may do`}
 	case snip.Changed:
 		return &hintError{err, `somebody else changed it: look at it with "snip link", and edit it again`}
 	}
@@ -179,9 +188,9 @@ func hint(err error) error {
 // code has a slash.
 func refOf(arg, domain string) snip.Ref {
 	if host, code, ok := cutLast(arg, "/"); ok {
-		return snip.Ref{Domain: host, Code: code}
+		return snip.Ref{Domain: hostOf(host), Code: code}
 	}
-	return snip.Ref{Domain: domain, Code: arg}
+	return snip.Ref{Domain: hostOf(domain), Code: arg}
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

@@ -26,8 +26,9 @@ type settings struct {
 	campaign                                             snip.Campaign
 }
 
-func addSettings(cmd *cobra.Command) *settings {
+func addSettings(cmd *cobra.Command, place *whereabouts) *settings {
 	s := &settings{}
+	place.check = func() error { return s.checkInput(place.keyFile) }
 	f := cmd.Flags()
 	f.StringVar(&s.title, "title", "", "a title for people")
 	f.StringVar(&s.note, "note", "", "a note for those who manage the link")
@@ -55,9 +56,6 @@ func (s *settings) campaignTexts() map[string]*string {
 // read returns what was said, as a change of a link.
 func (s *settings) read(cmd *cobra.Command, zone *time.Location) (e snip.LinkEdit, err error) {
 	changed := cmd.Flags().Changed
-	if s.rules == "-" && s.password {
-		return e, &usageError{errors.New("rules and password cannot both come from the input: write the rules into a file")}
-	}
 	for name, to := range map[string]func(){
 		"title":        func() { e.Title = &s.title },
 		"note":         func() { e.Note = &s.note },
@@ -100,6 +98,20 @@ func (s *settings) read(cmd *cobra.Command, zone *time.Location) (e snip.LinkEdi
 		e.Password = &password
 	}
 	return e, nil
+}
+
+// checkInput: the input holds one thing.
+func (s *settings) checkInput(keyFile string) error {
+	things := 0
+	for _, read := range []bool{s.rules == "-", s.password, keyFile == "-"} {
+		if read {
+			things++
+		}
+	}
+	if things > 1 {
+		return &usageError{errors.New("key, password and rules cannot come from the input together: write one into a file")}
+	}
+	return nil
 }
 
 // apply sets what a change says.

@@ -28,7 +28,7 @@ title and an expiry can be said, and nothing else.`,
 		Args: oneArg("snip shorten https://example.com"),
 	}
 	w := addPlace(cmd, environ)
-	s := addSettings(cmd)
+	s := addSettings(cmd, w)
 	cmd.RunE = w.at(func(cmd *cobra.Command, p place, args []string) error {
 		if asJSON && withQR {
 			return &usageError{errors.New("--json and --qr exclude each other")}
@@ -37,7 +37,7 @@ title and an expiry can be said, and nothing else.`,
 		if err != nil {
 			return err
 		}
-		n.Target = args[0]
+		n.Target, n.Domain = args[0], hostOf(n.Domain)
 		apply(e, &n.Settings)
 		set(&n.Password, e.Password)
 		shortURL, answer, err := shorten(cmd, p, n)
