@@ -32,7 +32,7 @@ const (
 	maxQuery     = 1024
 	maxPurpose   = 64
 	maxAlias     = snip.MaxCode
-	maxArm       = 128
+	maxArm       = 512
 )
 
 // Versions of notes. A spool may hold the older ones for as long as it may hold any.

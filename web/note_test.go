@@ -133,7 +133,7 @@ func TestNoteTellsAliasAndArm(t *testing.T) {
 			}
 		}
 		s.do(http.MethodGet, "/new?from=long", "")
-		if got, want := s.notes.last(t).Arm, (long + "/" + long)[:127]; got != want { // 128 would split a character.
+		if got, want := s.notes.last(t).Arm, long+"/"+long; got != want {
 			t.Errorf("arm %q, want %q", got, want)
 		}
 	}
