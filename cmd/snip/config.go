@@ -105,7 +105,8 @@ func (c config) check() error {
 	if c.BaseURL != "" {
 		u, err := url.Parse(c.BaseURL)
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-			return fmt.Errorf("SNIP_BASE_URL %q must be a scheme and a host, such as https://snip.example", c.BaseURL)
+			// What it is may hold a password.
+			return errors.New("SNIP_BASE_URL must be a scheme and a host, such as https://snip.example")
 		}
 	}
 	for name, addr := range map[string]string{"SNIP_ADDR": c.Addr, "SNIP_METRICS_ADDR": c.MetricsAddr} {
