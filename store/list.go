@@ -36,6 +36,7 @@ type listing struct {
 	question snip.LinkQuery
 	order    order
 	after    *cursor // Nil for the first page.
+	within   *string // The domain to which a list by code keeps. Nil: all.
 	nothing  bool    // No link can be the answer.
 
 	words   []string    // Links have words that begin with these.
@@ -120,6 +121,11 @@ func (l *listing) addConditions(v *View, tags []int64) {
 	}
 	for _, domain := range []*string{v.key.Domain, l.question.Domain} {
 		if domain == nil {
+			continue
+		}
+		if l.question.Sort == snip.SortCode {
+			l.nothing = l.nothing || l.within != nil && *l.within != *domain
+			l.within = domain
 			continue
 		}
 		l.met = append(l.met, condition{"links.domain = ?", []any{*domain}})

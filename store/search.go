@@ -16,10 +16,11 @@ import (
 
 const (
 	// How many links the walk looks at: so many, and more for a large page. Indexes give
-	// links in the order in which they were made; to put what they find in another one
-	// takes longer.
-	walkedByID    = 8_000
+	// links in the order in which they were made, and to put what they find in another one
+	// takes longer. Those that follow one another by their codes lie far apart.
 	walked        = 20_000
+	walkedByID    = 8_000
+	walkedByCode  = 4_000
 	walkedPerLink = 20
 
 	// What fewer links have is rare: so many that meet a condition, or so many of the
@@ -33,8 +34,11 @@ func (l *listing) walk(ctx context.Context, tx session) ([]snip.Link, error) {
 	var w where
 	l.position(&w, "")
 	most := walked
-	if l.order.byID() {
+	switch {
+	case l.order.byID():
 		most = walkedByID
+	case l.question.Sort == snip.SortCode:
+		most = walkedByCode
 	}
 	from := fmt.Sprintf(`(SELECT * FROM links WHERE %s ORDER BY %s LIMIT %d) AS links`,
 		w.text(), l.order.columns, max(most, walkedPerLink*l.question.Limit))
@@ -116,11 +120,16 @@ func (l *listing) searchWords(ctx context.Context, tx session, words []string) (
 	from, id := "link_search AS found", "found.rowid"
 	if tx.kind == onPostgres {
 		id = "found.link_id"
-		l.position(&w, "link_id")
+		if l.order.byID() {
+			l.position(&w, "link_id")
+		}
 		w.add("words::tsvector @@ CAST(? AS tsquery)", `'`+strings.Join(words, `':* & '`)+`':*`)
 		// The server must not walk over all links in their order, in the hope to find some soon.
-		from = `(WITH hits AS MATERIALIZED (SELECT link_id FROM link_words WHERE ` + w.text() + `)
-			SELECT link_id FROM hits ORDER BY ` + l.orderBy("link_id") + `) AS found`
+		from = `(WITH hits AS MATERIALIZED (SELECT link_id FROM link_words WHERE ` + w.text() + `) SELECT link_id FROM hits`
+		if l.order.byID() {
+			from += ` ORDER BY ` + l.orderBy("link_id")
+		}
+		from += `) AS found`
 		w.terms = nil
 	} else {
 		w.add("found.link_search MATCH ?", `"`+strings.Join(words, `" * AND "`)+`" *`)
@@ -131,11 +140,15 @@ func (l *listing) searchWords(ctx context.Context, tx session, words []string) (
 	return l.ask(ctx, tx, from+" CROSS JOIN links", l.orderBy(id), w)
 }
 
-// position adds the condition that links come after the page before. Where they are in
+// position adds the condition that links come after the page before, and others that
+// tell where they are in the list. Where they are in
 // the order in which they were made, id is the column by which they are found, or empty.
 func (l *listing) position(w *where, id string) {
 	if l.question.Sort == snip.SortExpiry {
 		w.add("links.expires_at IS NOT NULL")
+	}
+	if l.within != nil {
+		w.add("links.domain = ?", *l.within)
 	}
 	if l.after == nil {
 		return
