@@ -33,8 +33,8 @@ func questionHash(q snip.LinkQuery) string {
 
 // cursorAfter returns the cursor of a page that ends with a link.
 func (l *listing) cursorAfter(last snip.Link) string {
-	c := cursor{Question: questionHash(l.question)}
-	switch l.question.Sort {
+	c := cursor{Question: questionHash(l.asked)}
+	switch l.asked.Sort {
 	case snip.SortUpdated:
 		c.Last = []any{last.UpdatedAt.UnixMicro(), last.ID}
 	case snip.SortCode:

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"snip"
 )
@@ -33,11 +32,11 @@ func (v *View) ListLinks(ctx context.Context, q snip.LinkQuery) (snip.LinkPage, 
 
 // listing is a question for links, made ready to be asked.
 type listing struct {
-	question snip.LinkQuery
-	order    order
-	after    *cursor // Nil for the first page.
-	within   *string // The domain to which a list by code keeps. Nil: all.
-	nothing  bool    // No link can be the answer.
+	asked   snip.LinkQuery
+	order   order
+	after   *cursor // Nil for the first page.
+	within  *string // The domain to which a list by code keeps. Nil: all.
+	nothing bool    // No link can be the answer.
 
 	words   []string    // Links have words that begin with these.
 	met     []condition // What else they meet.
@@ -75,13 +74,13 @@ func orderOf(s snip.Sort) order {
 func (o order) byID() bool { return o.key == "links.id" }
 
 func (v *View) newListing(ctx context.Context, tx session, q snip.LinkQuery) (*listing, error) {
-	l := &listing{question: q, order: orderOf(q.Sort), words: wordsOf(q.Search)}
+	l := &listing{asked: q, order: orderOf(q.Sort), words: wordsOf(q.Search)}
 	if q.Domain != nil {
 		host := asKept(*q.Domain)
-		l.question.Domain = &host
+		l.asked.Domain = &host
 	}
 	var err error
-	if l.after, err = readCursor(l.question); err != nil {
+	if l.after, err = readCursor(l.asked); err != nil {
 		return nil, err
 	}
 	tags := snip.CleanTags(q.Tags)
@@ -109,21 +108,21 @@ func (l *listing) addConditions(v *View, tags []int64) {
 	if v.key.OwnLinks {
 		l.addOwner(v.key.ID)
 	}
-	if l.question.Owner != 0 {
-		l.addOwner(l.question.Owner)
+	if l.asked.Owner != 0 {
+		l.addOwner(l.asked.Owner)
 	}
-	switch l.question.Archived {
+	switch l.asked.Archived {
 	case "", snip.ArchivedNo:
 		l.met = append(l.met, condition{"links.archived_at IS NULL", nil})
 	case snip.ArchivedOnly:
 		l.met = append(l.met, condition{"links.archived_at IS NOT NULL", nil})
 		l.sources = append(l.sources, source{table: "links", id: "id", index: "links_archived", term: "found.archived_at IS NOT NULL"})
 	}
-	for _, domain := range []*string{v.key.Domain, l.question.Domain} {
+	for _, domain := range []*string{v.key.Domain, l.asked.Domain} {
 		if domain == nil {
 			continue
 		}
-		if l.question.Sort == snip.SortCode {
+		if l.asked.Sort == snip.SortCode {
 			l.nothing = l.nothing || l.within != nil && *l.within != *domain
 			l.within = domain
 			continue
@@ -144,33 +143,47 @@ func (l *listing) addOwner(key int64) {
 // read returns the links of a page, and one more if there are more.
 func (l *listing) read(ctx context.Context, tx session) ([]snip.Link, error) {
 	if len(l.words) == 0 && len(l.sources) == 0 {
-		var w where
-		l.position(&w, "")
-		l.conditions(&w, tx, nil)
-		return l.ask(ctx, tx, "links", l.order.columns, w)
+		return l.ask(ctx, tx, l.whole(tx))
 	}
 	if len(l.words) == 0 && len(l.sources) == 1 && l.order.byID() {
-		return l.searchSource(ctx, tx, &l.sources[0])
+		return l.ask(ctx, tx, l.through(tx, l.sources[0]))
 	}
-	links, err := l.walk(ctx, tx)
-	if err != nil || len(links) > l.question.Limit {
+	links, err := l.ask(ctx, tx, l.walk(tx))
+	if err != nil || len(links) > l.asked.Limit {
 		return links, err
 	}
-	return l.search(ctx, tx)
-}
-
-// ask reads links from a table, or several, of which one is called links.
-func (l *listing) ask(ctx context.Context, tx session, from, order string, w where) ([]snip.Link, error) {
-	limit := w.arg(l.question.Limit + 1)
-	rows, err := tx.QueryContext(ctx,
-		`SELECT `+linkColumns+` FROM `+from+` WHERE `+w.text()+` ORDER BY `+order+` LIMIT `+limit, w.args...)
+	rest, err := l.search(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	return scanLinks(rows)
+	return l.ask(ctx, tx, rest)
 }
 
-func scanLinks(rows *sql.Rows) ([]snip.Link, error) {
+// question is a statement that reads links.
+type question struct {
+	text string
+	args []any
+}
+
+// whole goes through the list from where the page begins.
+func (l *listing) whole(tx session) question {
+	var w where
+	l.position(&w, "")
+	l.conditions(&w, tx, nil)
+	return l.from("links", l.order.columns, w)
+}
+
+// from reads links from a table, or several, of which one is called links.
+func (l *listing) from(tables, order string, w where) question {
+	limit := w.arg(l.asked.Limit + 1)
+	return question{`SELECT ` + linkColumns + ` FROM ` + tables + ` WHERE ` + w.text() + ` ORDER BY ` + order + ` LIMIT ` + limit, w.args}
+}
+
+func (l *listing) ask(ctx context.Context, tx session, q question) ([]snip.Link, error) {
+	rows, err := tx.QueryContext(ctx, q.text, q.args...)
+	if err != nil {
+		return nil, err
+	}
 	defer rows.Close()
 	var links []snip.Link
 	for rows.Next() {

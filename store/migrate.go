@@ -42,19 +42,27 @@ func migrateServer(ctx context.Context, db *sql.DB) error {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, migrationLock); err != nil {
 		return fmt.Errorf("wait for the lock of migrations: %w", err)
 	}
-	names, err := fs.Glob(schema, "schema/*.sql")
+	migrations, err := serverMigrations()
 	if err != nil {
 		return err
+	}
+	return up(ctx, goose.DialectPostgres, db, nil, goose.WithGoMigrations(migrations...))
+}
+
+func serverMigrations() ([]*goose.Migration, error) {
+	names, err := fs.Glob(schema, "schema/*.sql")
+	if err != nil {
+		return nil, err
 	}
 	migrations := []*goose.Migration{makeSearchable(onPostgres)}
 	for _, name := range names {
 		text, err := schema.ReadFile(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		version, err := goose.NumericComponent(name)
 		if err != nil {
-			return fmt.Errorf("read migrations: %w", err)
+			return nil, fmt.Errorf("read migrations: %w", err)
 		}
 		run := func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, forServer(string(text)))
@@ -62,7 +70,7 @@ func migrateServer(ctx context.Context, db *sql.DB) error {
 		}
 		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
 	}
-	return up(ctx, goose.DialectPostgres, db, nil, goose.WithGoMigrations(migrations...))
+	return migrations, nil
 }
 
 // forServer puts PostgreSQL's words in the place of SQLite's own.

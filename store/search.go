@@ -30,21 +30,21 @@ const (
 )
 
 // walk looks through the first links of the list.
-func (l *listing) walk(ctx context.Context, tx session) ([]snip.Link, error) {
+func (l *listing) walk(tx session) question {
 	var w where
 	l.position(&w, "")
 	most := walked
 	switch {
 	case l.order.byID():
 		most = walkedByID
-	case l.question.Sort == snip.SortCode:
+	case l.asked.Sort == snip.SortCode:
 		most = walkedByCode
 	}
 	from := fmt.Sprintf(`(SELECT * FROM links WHERE %s ORDER BY %s LIMIT %d) AS links`,
-		w.text(), l.order.columns, max(most, walkedPerLink*l.question.Limit))
+		w.text(), l.order.columns, max(most, walkedPerLink*l.asked.Limit))
 	w.terms = nil
 	l.conditions(&w, tx, l.words)
-	return l.ask(ctx, tx, from, l.order.columns, w)
+	return l.from(from, l.order.columns, w)
 }
 
 // source is an index that leads to the links which meet a condition, in the order in
@@ -57,25 +57,25 @@ type source struct {
 	value []any
 }
 
-// search finds links through the index that leads to the fewest.
-func (l *listing) search(ctx context.Context, tx session) ([]snip.Link, error) {
+// search asks through the index that leads to the fewest links.
+func (l *listing) search(ctx context.Context, tx session) (question, error) {
 	best, links, err := l.fewest(ctx, tx)
 	if err != nil {
-		return nil, err
+		return question{}, err
 	}
 	if len(l.words) == 0 || best != nil && links < rareLinks {
-		return l.searchSource(ctx, tx, best)
+		return l.through(tx, *best), nil
 	}
 	rare, err := l.rareWords(ctx, tx)
 	switch {
 	case err != nil:
-		return nil, err
+		return question{}, err
 	case len(rare) > 0:
-		return l.searchWords(ctx, tx, rare)
+		return l.throughWords(tx, rare), nil
 	case best != nil:
-		return l.searchSource(ctx, tx, best)
+		return l.through(tx, *best), nil
 	}
-	return l.searchWords(ctx, tx, l.words)
+	return l.throughWords(tx, l.words), nil
 }
 
 // fewest returns the source that leads to the fewest links, and how many they are, at
@@ -104,18 +104,18 @@ func (s source) from(tx session) string {
 	return s.table + " AS found INDEXED BY " + s.index
 }
 
-// searchSource goes through the links to which a source leads.
-func (l *listing) searchSource(ctx context.Context, tx session, s *source) ([]snip.Link, error) {
+// through goes through the links to which a source leads.
+func (l *listing) through(tx session, s source) question {
 	id := "found." + s.id
 	var w where
 	w.add("links.id = "+id+" AND "+s.term, s.value...)
 	l.position(&w, id)
 	l.conditions(&w, tx, l.words)
-	return l.ask(ctx, tx, s.from(tx)+" CROSS JOIN links", l.orderBy(id), w)
+	return l.from(s.from(tx)+" CROSS JOIN links", l.orderBy(id), w)
 }
 
-// searchWords goes through the links that the index of words finds.
-func (l *listing) searchWords(ctx context.Context, tx session, words []string) ([]snip.Link, error) {
+// throughWords goes through the links that the index of words finds.
+func (l *listing) throughWords(tx session, words []string) question {
 	var w where
 	from, id := "link_search AS found", "found.rowid"
 	if tx.kind == onPostgres {
@@ -137,14 +137,14 @@ func (l *listing) searchWords(ctx context.Context, tx session, words []string) (
 	w.add("links.id = " + id)
 	l.position(&w, id)
 	l.conditions(&w, tx, without(l.words, words))
-	return l.ask(ctx, tx, from+" CROSS JOIN links", l.orderBy(id), w)
+	return l.from(from+" CROSS JOIN links", l.orderBy(id), w)
 }
 
 // position adds the condition that links come after the page before, and others that
 // tell where they are in the list. Where they are in
 // the order in which they were made, id is the column by which they are found, or empty.
 func (l *listing) position(w *where, id string) {
-	if l.question.Sort == snip.SortExpiry {
+	if l.asked.Sort == snip.SortExpiry {
 		w.add("links.expires_at IS NOT NULL")
 	}
 	if l.within != nil {
