@@ -65,7 +65,9 @@ func everyCode(_ context.Context, _, code string) (snip.Route, error) {
 	return snip.Route{Link: 1, Location: target(code), Status: http.StatusTemporaryRedirect}, nil
 }
 
-func noCode(_ context.Context, _, code string) (snip.Route, error) { return snip.Route{}, unknown(code) }
+func noCode(_ context.Context, _, code string) (snip.Route, error) {
+	return snip.Route{}, unknown(code)
+}
 
 func away(context.Context, string, string) (snip.Route, error) { return snip.Route{}, errAway }
 
@@ -79,7 +81,9 @@ func target(code string) string { return "https://example.com/" + code }
 // anyKey knows every key.
 type anyKey struct{}
 
-func (anyKey) CheckKey(context.Context, string) (snip.Key, error) { return snip.Key{Scopes: []snip.Scope{snip.ScopeAdmin}}, nil }
+func (anyKey) CheckKey(context.Context, string) (snip.Key, error) {
+	return snip.Key{Scopes: []snip.Scope{snip.ScopeAdmin}}, nil
+}
 
 func visit(t *testing.T, w *web.Server, path string) answer {
 	t.Helper()

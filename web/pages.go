@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -194,17 +195,14 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 
 // missing answers for what is not there as the owner of the domain wants it.
 func (s *Server) missing(w http.ResponseWriter, r *http.Request, d *domain, message string) {
-	if d != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		if d.notFound != nil {
-			lead(w, d.notFound)
-			return
-		}
-		if d.NotFoundText != "" && wantsPage(r) {
-			s.page(w, http.StatusNotFound, s.pages.message, messagePage{"Nothing here", d.NotFoundText})
-			return
-		}
+	switch {
+	case d != nil && d.notFound != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		lead(w, d.notFound)
+	case d != nil && wantsPage(r):
+		s.page(w, http.StatusNotFound, s.pages.message, messagePage{"Nothing here", cmp.Or(d.NotFoundText, message)})
+	default:
+		s.fail(w, r, &snip.Error{Code: snip.NotFound, Message: message})
 	}
-	s.fail(w, r, &snip.Error{Code: snip.NotFound, Message: message})
 }
 
 // robots keeps crawlers from what is not for them. Links themselves may be followed.

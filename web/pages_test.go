@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 		"preview":              {s, "/abc+", nil, 200, "Preview of https://sni.example/abc", []string{"T" + markup, "https://example.com/?q=" + markup, "Go there"}},
 		"preview, no title":    {s, "/plain+", nil, 200, "Preview of https://sni.example/plain", []string{"Where this link leads"}},
 		"not found":            {s, "/none", nil, 404, "Nothing here – Snip", []string{"No link has this code."}},
-		"no such page":         {s, "/a/b", nil, 404, "Nothing here – Snip", []string{"There is nothing at this address."}},
+		"no such page":         {s, "/a.b/c", nil, 404, "Nothing here – Snip", []string{"There is nothing at this address."}},
 		"gone":                 {s, "/old", nil, 410, "Expired – Snip", []string{"This link has expired."}},
 		"unavailable":          {down, "/abc", nil, 503, "One moment – Snip", []string{"Try again in a moment."}},
 	} {

@@ -181,31 +181,44 @@ func TestChangesAreSeenAtOnce(t *testing.T) {
 // store or is counted.
 func TestMethods(t *testing.T) {
 	s := openSite(t, web.Config{Routes: noLinks(t)})
-	for _, path := range []string{"/abc", "/abc/", "/abc+", "/none"} {
+	for _, path := range []string{"/abc", "/abc/", "/abc+", "/none", "/abc/more"} {
 		got := s.do(http.MethodOptions, path, "", "Origin", "https://other.example", "Access-Control-Request-Method", "GET")
 		got.want(t, http.StatusNoContent)
 		got.wantHeader(t, "Allow", "GET, HEAD, OPTIONS")
-		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, "BREW"} {
-			got := s.do(method, path, "")
-			got.want(t, http.StatusMethodNotAllowed)
-			got.wantHeader(t, "Allow", "GET, HEAD, OPTIONS")
-			got.wantHeader(t, "Cache-Control", "private, no-store")
+		for _, method := range []string{http.MethodPut, http.MethodDelete, "BREW"} {
+			s.wantNoMethod(method, path)
 		}
 	}
+	s.wantNoMethod(http.MethodPost, "/abc+")
 	s.wantClicks(0)
+}
+
+// TestPostIsForPasswords: a link without one has nothing to do with it.
+func TestPostIsForPasswords(t *testing.T) {
+	s := openSite(t, web.Config{Routes: routes(everyCode)})
+	s.wantNoMethod(http.MethodPost, "/abc")
+	s.wantClicks(0)
+}
+
+func (s *site) wantNoMethod(method, path string) {
+	s.t.Helper()
+	got := s.do(method, path, "")
+	got.want(s.t, http.StatusMethodNotAllowed)
+	got.wantHeader(s.t, "Allow", "GET, HEAD, OPTIONS")
+	got.wantHeader(s.t, "Cache-Control", "private, no-store")
 }
 
 // TestPathsThatAreNoCodes: they never ask the store.
 func TestPathsThatAreNoCodes(t *testing.T) {
 	s := openSite(t, web.Config{Routes: noLinks(t)})
 	for _, path := range []string{
-		"/a/b", "/abc/+", "/abc++", "/a.b", "/index.php", "/wp-login.php", "/a%20b", "/ü", "/%00", "/a%2Fb", "/a;b",
+		"/abc++", "/abc+/b", "/a.b", "/a.b/c", "/index.php", "/wp-login.php", "/a%20b", "/ü", "/%00", "/a%2Fb", "/a%2Fb/c", "/a;b",
 		"/+", "/" + strings.Repeat("a", snip.MaxCode+1), "/.well-known/x", "/.well-known/security.txt", "/.env",
-		"/api", "/api/", "/api/v2/x", "/-/", "/-", "/-/assets/",
+		"/api", "/api/", "/api/v2/x", "/-/", "/-", "/-/assets/", "/shorten/x",
 	} {
 		s.visit(path).want(t, http.StatusNotFound)
 	}
-	for _, path := range []string{"//abc", "/abc//", "/a/../abc"} { // Sent to the path they mean.
+	for _, path := range []string{"//abc", "/./abc"} { // Sent to the path they mean.
 		if got := s.visit(path); got.status == http.StatusOK || got.status >= 500 {
 			t.Errorf("GET %s: status %d", path, got.status)
 		}

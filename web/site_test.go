@@ -171,6 +171,10 @@ func doContext(ctx context.Context, w *web.Server, method, path, body string, he
 	for pair := range slices.Chunk(headers, 2) {
 		r.Header.Set(pair[0], pair[1])
 	}
+	return serveRequest(w, r)
+}
+
+func serveRequest(w *web.Server, r *http.Request) answer {
 	rec := httptest.NewRecorder()
 	w.Handler().ServeHTTP(rec, r)
 	return answer{rec.Code, rec.Result().Header, rec.Body.String()}

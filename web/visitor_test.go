@@ -57,6 +57,58 @@ func TestBrowserShortensAndFollows(t *testing.T) {
 	s.wantClicks(1)
 }
 
+// TestBrowserUnlocks is the way of a person to a link with a password: a wrong one, the
+// right one, and on to another site.
+func TestBrowserUnlocks(t *testing.T) {
+	destination := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!doctype html><link rel="icon" href="data:,"><h1>Arrived</h1>`)
+	}))
+	t.Cleanup(destination.Close)
+	s := openSite(t, web.Config{})
+	l := s.create(snip.NewLink{Code: "abc", Password: secret, Settings: snip.Settings{
+		Target: destination.URL + "/a?b=c#d", Query: snip.QueryAppend,
+	}})
+	address, _ := serve(t, s.web)
+	b := openBrowser(t)
+
+	page := address + "/abc?who=me"
+	b.open(page)
+	if got := read(b, chromedp.Evaluate[string](`document.activeElement.id`)); got != "password" {
+		t.Errorf("the focus is on %q, want the field", got)
+	}
+	b.look("password")
+	send := func(password, leadsTo string) {
+		t.Helper()
+		b.run(chromedp.SetValue(chromedp.ID("password"), password))
+		b.leave(leadsTo, chromedp.Click(chromedp.CSS("button[type=submit]")))
+	}
+	for range 5 {
+		send("wrong", page)
+		if got := b.text("password-wrong"); !strings.Contains(got, "not the password") {
+			t.Errorf("at the field stands %q", got)
+		}
+		if got := b.value("password"); got != "" {
+			t.Errorf("the field holds %q", got)
+		}
+	}
+	b.look("password-wrong")
+	send("wrong", page)
+	if got := b.text("password-wrong"); !strings.Contains(got, "Wait 12 seconds") {
+		t.Errorf("at the field stands %q", got)
+	}
+	b.look("password-tries")
+	s.wantClicks(0)
+	s.clock.add(12 * time.Second)
+	b.open(page)
+	arrived := strings.Replace(l.Target, "#", "&who=me#", 1)
+	send(secret, arrived)
+	if at := read(b, chromedp.Location()); at != arrived {
+		t.Errorf("the link led to %q, want %q", at, arrived)
+	}
+	s.wantClicks(1)
+}
+
 // TestBrowserShowsEveryPage: on a desk and on a phone, light and dark, none is
 // wider than the screen, and none breaks its own policy.
 func TestBrowserShowsEveryPage(t *testing.T) {
@@ -65,6 +117,8 @@ func TestBrowserShowsEveryPage(t *testing.T) {
 	s := openSite(t, web.Config{OpenShorten: true})
 	s.create(snip.NewLink{Code: "abc", Settings: snip.Settings{Target: target, Title: "A page worth reading"}})
 	s.create(snip.NewLink{Code: strings.Repeat("c", snip.MaxCode), Settings: snip.Settings{Target: long, Title: strings.Repeat("Title", 100)}})
+	s.create(snip.NewLink{Code: "once", Settings: snip.Settings{Target: target, ClickLimit: 1}})
+	s.domain(snip.NewDomain{Host: "localhost", NotFoundText: "Ask at the desk.\nIt is open from 9 to 5.\n" + strings.Repeat("long", 200)})
 	s.create(snip.NewLink{Code: "old", Settings: snip.Settings{ExpiresAt: s.clock.Now().Add(time.Minute)}})
 	s.clock.add(time.Hour)
 	address, _ := serve(t, s.web)
@@ -84,8 +138,10 @@ func TestBrowserShowsEveryPage(t *testing.T) {
 	b.look("error-long")
 	for name, page := range map[string]string{
 		"home": address + "/", "home-closed": closed + "/", "preview": address + "/abc+",
-		"preview-long": address + "/" + strings.Repeat("c", snip.MaxCode) + "+",
-		"not-found":    address + "/none", "gone": address + "/old", "unavailable": down + "/abc",
+		"preview-long":   address + "/" + strings.Repeat("c", snip.MaxCode) + "+",
+		"preview-hidden": address + "/once+",
+		"domain":         strings.Replace(address, "127.0.0.1", "localhost", 1) + "/", "domain-not-found": strings.Replace(address, "127.0.0.1", "localhost", 1) + "/none",
+		"not-found": address + "/none", "gone": address + "/old", "unavailable": down + "/abc",
 	} {
 		b.open(page)
 		b.look(name)
