@@ -19,6 +19,8 @@ type database interface {
 	Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error
 	Close() error
 
+	// ready is a transaction of Write whose statements are prepared, where that helps.
+	ready(tx *sql.Tx) sqlitefile.Tx
 	// kind tells which statements it takes where the two differ.
 	kind() kind
 	// fault tells what a person should know of an error, or "".
@@ -37,7 +39,27 @@ const (
 // session is a transaction that knows on which kind of database it is.
 type session struct {
 	*sql.Tx
-	kind kind
+	kind  kind
+	ready sqlitefile.Tx // Runs its statements. Nil: Tx does.
+}
+
+func (s session) runner() sqlitefile.Tx {
+	if s.ready != nil {
+		return s.ready
+	}
+	return s.Tx
+}
+
+func (s session) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return s.runner().ExecContext(ctx, query, args...)
+}
+
+func (s session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return s.runner().QueryContext(ctx, query, args...)
+}
+
+func (s session) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return s.runner().QueryRowContext(ctx, query, args...)
 }
 
 // write runs fn in a transaction and returns once it is on disk.
@@ -45,7 +67,8 @@ func (s *Store) write(ctx context.Context, fn func(context.Context, session) err
 	return s.db.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, s.session(tx)) })
 }
 
-func (s *Store) session(tx *sql.Tx) session { return session{tx, s.db.kind()} }
+// session is for a transaction of Write.
+func (s *Store) session(tx *sql.Tx) session { return session{tx, s.db.kind(), s.db.ready(tx)} }
 
 // read runs fn in a transaction that sees one state of the store.
 func (s *Store) read(ctx context.Context, fn func(session) error) error {
@@ -58,13 +81,14 @@ func (s *Store) read(ctx context.Context, fn func(session) error) error {
 		return err
 	}
 	defer tx.Rollback() // There is nothing to commit.
-	return fn(s.session(tx))
+	return fn(session{Tx: tx, kind: s.db.kind()})
 }
 
 // file is a store in a SQLite file.
 type file struct{ *sqlitefile.File }
 
-func (file) kind() kind { return onSQLite }
+func (file) kind() kind                       { return onSQLite }
+func (f file) ready(tx *sql.Tx) sqlitefile.Tx { return f.Prepared(tx) }
 
 func (file) fault(err error) string {
 	code, ok := sqliteCode(err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"snip/internal/sqlitefile"
 	"strings"
 	"time"
 
@@ -70,6 +71,9 @@ func hideURL(err error) error {
 func (p *server) Read() *sql.DB { return p.db }
 func (p *server) Close() error  { return p.db.Close() }
 func (p *server) kind() kind    { return onPostgres }
+
+// ready leaves it to the driver, which knows whether a pooler stands between.
+func (p *server) ready(tx *sql.Tx) sqlitefile.Tx { return tx }
 
 // attempts is how often a transaction is tried that lost against others.
 const attempts = 10

@@ -34,7 +34,7 @@ func makeSearchable(k kind) *goose.Migration {
 		if _, err := tx.ExecContext(ctx, string(tables)); err != nil {
 			return fmt.Errorf("make tables for words: %w", err)
 		}
-		if err := fillWords(ctx, session{tx, k}); err != nil {
+		if err := fillWords(ctx, session{Tx: tx, kind: k}); err != nil {
 			return fmt.Errorf("collect the words of links: %w", err)
 		}
 		_, err = tx.ExecContext(ctx, index)

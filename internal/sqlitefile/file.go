@@ -46,6 +46,7 @@ type File struct {
 	present          *presence
 
 	writes chan *write
+	owed   time.Duration // Of pauses. The writer's alone.
 	done   chan struct{} // Closed when the writer's goroutine has ended.
 
 	mu     sync.RWMutex // Protects closed, and writes from being closed while it is sent to.

@@ -32,7 +32,7 @@ func (f *File) View(ctx context.Context, do func(ctx context.Context, tx Tx) err
 }
 
 // maxPrepared bounds what a mistake costs.
-const maxPrepared = 100
+const maxPrepared = 300
 
 // statements are those of one pool.
 type statements struct {

@@ -26,12 +26,11 @@ const (
 )
 
 const (
-	maxTogether = 128                    // Writes in one commit.
-	maxPause    = 100 * time.Millisecond // Between two commits.
-	beginLimit  = 30 * time.Second       // For a whole transaction, waiting for its lock included.
+	maxTogether = 128              // Writes in one commit.
+	beginLimit  = 30 * time.Second // For a whole transaction, waiting for its lock included.
 
-	// A sleep takes about this long at least: shorter ones are not worth it.
-	shortestPause = 20 * time.Microsecond
+	shortestPause = time.Millisecond
+	maxPause      = 100 * time.Millisecond
 )
 
 // Write runs do in a transaction and returns once it is on disk. The transaction
@@ -98,14 +97,19 @@ func (f *File) write() {
 
 // pause leaves the lock alone for as long as it was held. Other processes poll for it,
 // and would find it taken again each time they look. Where nobody else has the file open
-// it is a small part of that: another program, such as SQLite's own, is not seen.
+// it is a small part of that: another program, such as SQLite's own, is not seen. Short
+// pauses are put off until they make a long one, since to sleep takes a millisecond on
+// many machines, however short it is meant to be.
 func (f *File) pause(held time.Duration) {
 	if f.present.alone() {
 		held /= 16
 	}
-	if held > shortestPause {
-		time.Sleep(min(held, maxPause))
+	if f.owed += held; f.owed < shortestPause {
+		return
 	}
+	began := time.Now()
+	time.Sleep(min(f.owed, maxPause))
+	f.owed = max(0, f.owed-time.Since(began))
 }
 
 // gather takes more of what waits, and leaves out what was withdrawn.

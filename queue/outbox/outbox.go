@@ -105,9 +105,15 @@ func New(cfg Config) (*Outbox, error) {
 	return &Outbox{cfg: cfg, more: make(chan struct{})}, nil
 }
 
+// Tx is the caller's transaction. A *sql.Tx is one.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // Write adds messages to the caller's transaction. After any error the caller rolls
 // back: a *queue.FullError if they do not fit in the bound.
-func (o *Outbox) Write(ctx context.Context, tx *sql.Tx, messages ...queue.Message) error {
+func (o *Outbox) Write(ctx context.Context, tx Tx, messages ...queue.Message) error {
 	if err := o.measure(ctx, tx, int64(len(messages))); err != nil {
 		return err
 	}
@@ -127,7 +133,7 @@ func (o *Outbox) Write(ctx context.Context, tx *sql.Tx, messages ...queue.Messag
 }
 
 // measure returns an error unless there is room for so many messages.
-func (o *Outbox) measure(ctx context.Context, tx *sql.Tx, messages int64) error {
+func (o *Outbox) measure(ctx context.Context, tx Tx, messages int64) error {
 	o.mu.Lock()
 	roomy := messages <= roomyRows/100 && time.Now().Before(o.roomy)
 	o.mu.Unlock()
