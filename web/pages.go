@@ -51,7 +51,10 @@ type previewPage struct {
 }
 
 // passwordPage asks for the password of a link.
-type passwordPage struct{ Wrong string } // With the one before.
+type passwordPage struct {
+	Code  string // By which browsers that keep passwords tell one link from another.
+	Wrong string // What is wrong with the password before.
+}
 
 // messagePage says why there is no more to see.
 type messagePage struct{ Title, Text string }

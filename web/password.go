@@ -170,7 +170,8 @@ func (s *Server) askPassword(w http.ResponseWriter, r *http.Request, e *snip.Err
 		s.writeProblem(w, p)
 		return
 	}
-	page := passwordPage{}
+	at, _ := pathOf(r.URL)
+	page := passwordPage{Code: at.code}
 	if r.Method == http.MethodPost {
 		page.Wrong = e.Message
 	}

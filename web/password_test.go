@@ -89,6 +89,10 @@ func TestPasswordForm(t *testing.T) {
 		if attribute(input, "name") != "password" || attribute(input, "type") != "password" || !has(input, "autofocus") || attribute(find(p, "label", ""), "for") != "password" {
 			t.Errorf("%s: the field is not as it should be: %s", name, got.body)
 		}
+		// A browser that keeps passwords can tell links apart, and sends no more than one.
+		if link := find(p, "input", ""); attribute(link, "autocomplete") != "username" || attribute(link, "value") != "abc" || has(link, "name") {
+			t.Errorf("%s: the browser is not told for which link the password is: %s", name, got.body)
+		}
 		by := attribute(input, "aria-describedby")
 		if message := find(p, "p", by); (name == "asked") != (by == "") || by != "" && (attribute(message, "role") != "alert" || text(message) == "") {
 			t.Errorf("%s: message %q", name, by)

@@ -21,13 +21,13 @@ func TestPasswordsWaitForOneAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	locks, err := newLocks()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{locks: locks, guard: http.NewCrossOriginProtection()}
 	route := &snip.Route{Link: 1, Special: &snip.Special{PasswordHash: hash}}
 	synctest.Test(t, func(t *testing.T) {
+		locks, err := newLocks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Server{locks: locks, guard: http.NewCrossOriginProtection()}
 		verify := func(password string) error {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/abc", strings.NewReader("password="+password))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
