@@ -25,8 +25,8 @@ type keyBody struct {
 	Scopes    []snip.Scope `json:"scopes" enum:"read,write,admin" minItems:"1" maxItems:"3" doc:"What it allows. admin is all of it."`
 	Contact   string       `json:"contact,omitempty" maxLength:"200" doc:"Whom to ask about it." example:"mail@example.com"`
 	TimeZone  string       `json:"time_zone,omitempty" maxLength:"64" doc:"IANA name of where the days of its statistics begin and end; empty for the server's." example:"Europe/Berlin"`
-	Domain    *string      `json:"domain" required:"false" maxLength:"255" doc:"The only host whose links it reaches, empty for the instance's own; null for all."`
-	OwnLinks  bool         `json:"own_links,omitempty" doc:"Whether it reaches only links that it made."`
+	Domain    *string      `json:"domain" required:"false" maxLength:"255" doc:"The only host whose links it reaches, empty for the instance's own; null for all. Not with scope admin."`
+	OwnLinks  bool         `json:"own_links,omitempty" doc:"Whether it reaches only links that it made. Not with scope admin."`
 	ExpiresAt *time.Time   `json:"expires_at" required:"false" doc:"null for never." example:"2028-01-01T00:00:00Z"`
 }
 

@@ -49,10 +49,10 @@ type linkBody struct {
 	Fallback    string         `json:"fallback_url,omitempty" maxLength:"65536" doc:"Where an expired or used-up link leads."`
 	Password    string         `json:"password,omitempty" maxLength:"256" writeOnly:"true" doc:"Visitors are asked for it."`
 	Status      int            `json:"status,omitempty" enum:"301,302,307,308" default:"307" doc:"Status of the redirect."`
-	Query       string         `json:"query,omitempty" enum:"off,keep,override,append" default:"off" doc:"What becomes of a visitor's query."`
-	ForwardPath bool           `json:"forward_path,omitempty" doc:"Whether /code/more leads to the target with /more."`
+	Query       string         `json:"query,omitempty" enum:"off,keep,override,append" default:"off" doc:"What becomes of a visitor's query. Targets with http: or https: only."`
+	ForwardPath bool           `json:"forward_path,omitempty" doc:"Whether /code/more leads to the target with /more. Targets with http: or https: only."`
 	Rules       []snip.Rule    `json:"rules,omitempty" maxItems:"20" doc:"The first that fits a visitor decides where it leads."`
-	Campaign    *snip.Campaign `json:"campaign,omitempty" doc:"utm_ parameters that are added to the target."`
+	Campaign    *snip.Campaign `json:"campaign,omitempty" doc:"utm_ parameters that are added to the target. Targets with http: or https: only."`
 	Reuse       bool           `json:"reuse,omitempty" doc:"Return a link that is there with the same domain, target and settings (200), rather than a new one (201)."`
 }
 
@@ -78,7 +78,7 @@ func orZero[T any](p *T) (v T) {
 type linkEdit struct {
 	Target      *string        `json:"url,omitempty" maxLength:"65536" doc:"Where the link leads." example:"https://example.com/summer"`
 	Code        *string        `json:"code,omitempty" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"What was counted stays with the link."`
-	KeepCode    bool           `json:"keep_code,omitempty" doc:"Where the code changes, the old one stays as an alias."`
+	KeepCode    bool           `json:"keep_code,omitempty" doc:"The old code stays as an alias. Only together with code."`
 	Aliases     *[]string      `json:"aliases,omitempty" maxItems:"20" doc:"Those that stay. None can be added here."`
 	Title       *string        `json:"title,omitempty" maxLength:"500"`
 	Note        *string        `json:"note,omitempty" maxLength:"5000"`
