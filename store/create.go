@@ -112,9 +112,6 @@ func (v *View) reuseOrMake(ctx context.Context, tx session, n snip.NewLink, pass
 	if err := addTags(ctx, tx, []int64{l.ID}, l.Tags); err != nil {
 		return snip.Link{}, false, err
 	}
-	if err := addWords(ctx, tx, l); err != nil {
-		return snip.Link{}, false, err
-	}
 	return l, true, v.tellCreated(ctx, tx, l, now)
 }
 
@@ -158,7 +155,7 @@ func (s *Store) insertLink(ctx context.Context, tx session, l *snip.Link, row se
 }
 
 func insertCode(ctx context.Context, tx session, l *snip.Link, code string, row settingsRow, password string, folded bool) (taken bool, err error) {
-	fold := foldedColumn(code, folded)
+	fold, typed := foldedColumn(code, folded), l.Code
 	args := append(row.values(), l.Domain, code, fold, l.Owner, password, l.CreatedAt.UnixMicro())
 	var id int64
 	err = tx.QueryRowContext(ctx, `
@@ -171,14 +168,12 @@ func insertCode(ctx context.Context, tx session, l *snip.Link, code string, row 
 	if err != nil {
 		return false, err
 	}
-	if taken, err = aliasHas(ctx, tx, l.Domain, code, fold); err != nil || taken {
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM links WHERE id = $1`, id)
-		}
-		return taken, err
-	}
 	l.ID, l.Code = id, code
-	return false, nil
+	if taken, err = addWordsUnlessAlias(ctx, tx, *l, fold); taken {
+		l.ID, l.Code = 0, typed
+		_, err = tx.ExecContext(ctx, `DELETE FROM links WHERE id = $1`, id)
+	}
+	return taken, err
 }
 
 // foldedColumn is the code in lower case where case does not matter, else NULL.
@@ -189,12 +184,10 @@ func foldedColumn(code string, folded bool) sql.NullString {
 // hosts are the domains there are, and whether each ignores case.
 type hosts map[string]bool
 
-// lockDomains reads all domains and keeps them as they are until the end of the
-// transaction.
+// lockDomains reads all domains. They stay as they are until the end of the transaction:
+// on a server, to read a table is to share it, which holdDomains waits for, and what is
+// read is how it is once the lock was got.
 func lockDomains(ctx context.Context, tx session) (hosts, error) {
-	if err := shareDomains(ctx, tx); err != nil {
-		return nil, err
-	}
 	rows, err := tx.QueryContext(ctx, `SELECT host, ignore_case FROM domains`)
 	if err != nil {
 		return nil, err

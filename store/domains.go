@@ -30,7 +30,7 @@ func scanDomain(row interface{ Scan(...any) error }) (snip.Domain, error) {
 }
 
 // findDomain finds a domain by its host as the store has it. In a transaction it stays as
-// it is for those who called shareDomains or holdDomains before.
+// it is for those who called lockDomains or holdDomains before.
 func findDomain(ctx context.Context, r queryer, host string) (snip.Domain, error) {
 	d, err := scanDomain(r.QueryRowContext(ctx, `SELECT `+domainColumns+` FROM domains WHERE host = $1`, host))
 	if errors.Is(err, sql.ErrNoRows) {

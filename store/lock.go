@@ -23,20 +23,15 @@ func holdGeneration(ctx context.Context, tx session) error {
 	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`, generationLock)
 }
 
-// domainsLock is the number of the lock under which domains are changed. Whoever gives a
-// link a code shares it: whether case matters must not change meanwhile, nor the domain
-// go away.
-const domainsLock = migrationLock + 2
-
-// shareDomains keeps domains as they are until the end of the transaction.
-func shareDomains(ctx context.Context, tx session) error {
-	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock_shared($1)`, domainsLock)
-}
-
 // holdDomains waits until nobody gives a link a code, and keeps others from it until the
-// end of the transaction.
+// end of the transaction: whether case matters must not change meanwhile, nor the domain
+// go away. Whoever reads domains in a transaction shares its lock: see lockDomains.
 func holdDomains(ctx context.Context, tx session) error {
-	return lockUntilEnd(ctx, tx, `SELECT pg_advisory_xact_lock($1)`, domainsLock)
+	if tx.kind == onSQLite {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `LOCK TABLE domains IN ACCESS EXCLUSIVE MODE`)
+	return err
 }
 
 func lockUntilEnd(ctx context.Context, tx session, statement string, lock int64) error {

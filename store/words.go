@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 	"unicode"
 
@@ -55,10 +56,23 @@ func wordsColumn(words []string) string {
 
 func wordsOfLink(l snip.Link) string { return wordsColumn(wordsOf(l.Code, l.Title, l.Note, l.Target)) }
 
-// addWords makes a new link be found by its words. They are not kept in links, so that
-// counting need not carry them along.
-func addWords(ctx context.Context, tx session, l snip.Link) error {
-	return insertWords(ctx, tx, [][]any{{l.ID, wordsOfLink(l)}})
+// addWordsUnlessAlias makes a new link be found by its words, unless its code is an alias
+// of another one: see aliases.go. Words are not kept in links, so that counting need not
+// carry them along. It is one statement because a server is far away.
+func addWordsUnlessAlias(ctx context.Context, tx session, l snip.Link, folded sql.NullString) (alias bool, err error) {
+	words := wordsOfLink(l)
+	result, err := tx.ExecContext(ctx, `
+		INSERT INTO link_words (link_id, words)
+		SELECT CAST($1 AS BIGINT), CAST($2 AS TEXT)
+		WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE domain = $3 AND code = $4)
+			AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain = $3 AND folded = $5)`, l.ID, words, l.Domain, l.Code, folded)
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err == nil, err
+	}
+	return false, indexWords(ctx, tx, [][]any{{l.ID, words}})
 }
 
 // insertWords inserts rows of link_words.
