@@ -182,8 +182,10 @@ func (s *Server) failPage(w http.ResponseWriter, p problem.Problem) {
 		title = "Nothing here"
 	case snip.Unavailable:
 		title = "One moment"
-	case snip.Forbidden:
+	case snip.Unauthorized:
 		title = "A key is needed"
+	case snip.Forbidden:
+		title = "Not allowed"
 	}
 	s.page(w, p.Status, s.pages.message, messagePage{title, p.Detail})
 }

@@ -22,6 +22,10 @@ func TestPages(t *testing.T) {
 	s.create(snip.NewLink{Code: "abc", Settings: snip.Settings{Target: "https://example.com/?q=" + markup, Title: "T" + markup}})
 	s.create(snip.NewLink{Code: "plain"})
 	s.create(snip.NewLink{Code: "old", Settings: snip.Settings{ExpiresAt: s.clock.Now().Add(time.Minute)}})
+	s.create(snip.NewLink{Code: "locked", Password: secret})
+	l := s.create(snip.NewLink{Code: "once", Settings: snip.Settings{ClickLimit: 1}})
+	s.come("/once", aPerson).wantRedirect(t, l.Target)
+	s.domain(snip.NewDomain{Host: "go.example", NotFoundText: markup})
 	s.clock.add(time.Hour)
 	closed := openSite(t, web.Config{})
 	down := openSite(t, web.Config{Service: as(down{}), Routes: routes(away), OpenShorten: true})
@@ -43,6 +47,11 @@ func TestPages(t *testing.T) {
 		"shorten, unavailable": {down, "/shorten", url.Values{"url": {"https://example.com"}}, 503, "Error: Snip, a link shortener", []string{"cannot be reached"}},
 		"preview":              {s, "/abc+", nil, 200, "Preview of https://sni.example/abc", []string{"T" + markup, "https://example.com/?q=" + markup, "Go there"}},
 		"preview, no title":    {s, "/plain+", nil, 200, "Preview of https://sni.example/plain", []string{"Where this link leads"}},
+		"preview, hidden":      {s, "/locked+", nil, 200, "Preview of https://sni.example/locked", []string{"A link without preview", "Follow it"}},
+		"password":             {s, "/locked", nil, 403, "A password is needed", []string{"Password"}},
+		"used up":              {s, "/once", nil, 410, "Used up – Snip", []string{"as often as it may be"}},
+		"custom domain":        {s, "http://go.example/", nil, 200, "go.example – Snip", []string{"Short links live here."}},
+		"custom, not found":    {s, "http://go.example/none", nil, 404, "Nothing here – Snip", []string{markup}},
 		"not found":            {s, "/none", nil, 404, "Nothing here – Snip", []string{"No link has this code."}},
 		"no such page":         {s, "/a.b/c", nil, 404, "Nothing here – Snip", []string{"There is nothing at this address."}},
 		"gone":                 {s, "/old", nil, 410, "Expired – Snip", []string{"This link has expired."}},
@@ -57,7 +66,11 @@ func TestPages(t *testing.T) {
 			}
 			got.want(t, test.status, "<!doctype html>", "</html>")
 			got.wantHeader(t, "Content-Type", "text/html; charset=utf-8")
-			got.wantHeader(t, "Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+			policy := "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+			if name != "password" { // Its form leads on to another site.
+				policy += "; form-action 'self'"
+			}
+			got.wantHeader(t, "Content-Security-Policy", policy)
 			got.wantHeader(t, "X-Content-Type-Options", "nosniff")
 			got.wantHeader(t, "Referrer-Policy", "no-referrer")
 			if !strings.Contains(got.header.Get("Cache-Control"), "no-store") {
