@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 
 	"snip"
@@ -15,16 +14,11 @@ import (
 // for the row of links. So whoever gives a link a code looks for it in aliases afterwards,
 // in a statement of its own, which sees what was committed while the first one waited.
 
-// aliasHas reports whether a code is an alias already.
-func aliasHas(ctx context.Context, tx session, domain, code string, folded sql.NullString) (bool, error) {
-	var one int
-	err := tx.QueryRowContext(ctx, `
+// noAlias refuses a code that is an alias already, at the end of the transaction.
+func noAlias(ctx context.Context, tx session, domain, code string, folded sql.NullString) error {
+	return tx.later().refuse(ctx, conflict(code), `
 		SELECT 1 FROM aliases WHERE domain = $1 AND code = $2
-		UNION ALL SELECT 1 FROM aliases WHERE domain = $1 AND folded = $3 LIMIT 1`, domain, code, folded).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+		UNION ALL SELECT 1 FROM aliases WHERE domain = $1 AND folded = $3 LIMIT 1`, domain, code, folded)
 }
 
 // addAliases adds the aliases of after that the link did not have. Its code was changed

@@ -39,7 +39,7 @@ func (v *View) audit(ctx context.Context, tx session, a event.Audit) error {
 	if err != nil {
 		return err
 	}
-	return v.store.audits.Write(ctx, tx, queue.Message{Type: event.AuditType, Time: a.At, Body: body})
+	return v.store.audits.Write(ctx, tx.later(), queue.Message{Type: event.AuditType, Time: a.At, Body: body})
 }
 
 // maxAuditValue bounds what is told of one value, in bytes: who changed a note can read

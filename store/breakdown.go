@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	manyPlaces = 50_000 // Counts by place for which there is room, beside those of one link.
+	manyPlaces = 50_000  // Counts by place for which there is room, beside those of one link.
 	manyTexts  = 500_000 // Values of a dimension that are kept apart in one answer.
 )
 

@@ -44,7 +44,7 @@ func (s *Store) tell(ctx context.Context, tx session, at time.Time, c event.Link
 	if err != nil {
 		return err
 	}
-	return s.outbox.Write(ctx, tx, queue.Message{
+	return s.outbox.Write(ctx, tx.later(), queue.Message{
 		Key: strconv.FormatInt(c.Link, 10), Type: event.LinkType, Time: at, Body: body,
 	})
 }

@@ -46,15 +46,25 @@ func (v *View) createLink(ctx context.Context, n snip.NewLink) (l snip.Link, mad
 	if err != nil {
 		return snip.Link{}, false, err
 	}
-	err = s.change(ctx, func(ctx context.Context, tx session) error {
-		l, made, err = v.makeOnce(ctx, tx, n, asked, password, now)
-		return err
-	})
+	for range madeUp {
+		err = s.change(ctx, func(ctx context.Context, tx session) error {
+			l, made, err = v.makeOnce(ctx, tx, n, asked, password, now)
+			return err
+		})
+		// An alias with a code that was made up is found at the end only.
+		if n.Code != "" || snip.CodeOf(err) != snip.Conflict {
+			break
+		}
+	}
 	if err != nil {
 		return snip.Link{}, false, err
 	}
 	return l, made, nil
 }
+
+// madeUp is how many codes are made up for a link at most. With 7 characters even the
+// second one is rare.
+const madeUp = 10
 
 // makeOnce makes a link unless it was made by the same request before.
 func (v *View) makeOnce(ctx context.Context, tx session, n snip.NewLink, asked request, password string, now time.Time) (snip.Link, bool, error) {
@@ -137,10 +147,9 @@ func subjectOf(l snip.Link) event.Subject {
 // insertLink inserts a link, with a code that is made up if it comes without one, and
 // tells its ID and code.
 func (s *Store) insertLink(ctx context.Context, tx session, l *snip.Link, row settingsRow, password string, folded bool) error {
-	// With 7 characters even the second attempt is rare.
 	attempts, code := 1, func() string { return l.Code }
 	if l.Code == "" {
-		attempts, code = 10, s.newCode
+		attempts, code = madeUp, s.newCode
 	}
 	for range attempts {
 		taken, err := insertCode(ctx, tx, l, code(), row, password, folded)

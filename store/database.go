@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/jackc/pgx/v5"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -15,8 +16,8 @@ import (
 type database interface {
 	// Read returns connections for reading.
 	Read() *sql.DB
-	// Write runs fn in a transaction and returns once it is on disk.
-	Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error
+	// write runs fn in a transaction and returns once it is on disk.
+	write(ctx context.Context, fn func(context.Context, session) error) error
 	Close() error
 
 	// ready is a transaction of Write whose statements are prepared, where that helps.
@@ -41,6 +42,7 @@ type session struct {
 	*sql.Tx
 	kind  kind
 	ready sqlitefile.Tx // Runs its statements. Nil: Tx does.
+	tail  *pgx.Batch    // See later.
 }
 
 func (s session) runner() sqlitefile.Tx {
@@ -64,11 +66,13 @@ func (s session) QueryRowContext(ctx context.Context, query string, args ...any)
 
 // write runs fn in a transaction and returns once it is on disk.
 func (s *Store) write(ctx context.Context, fn func(context.Context, session) error) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx *sql.Tx) error { return fn(ctx, s.session(tx)) })
+	return s.db.write(ctx, fn)
 }
 
-// session is for a transaction of Write.
-func (s *Store) session(tx *sql.Tx) session { return session{tx, s.db.kind(), s.db.ready(tx)} }
+// session is for a transaction of Write that comes back from elsewhere.
+func (s *Store) session(tx *sql.Tx) session {
+	return session{Tx: tx, kind: s.db.kind(), ready: s.db.ready(tx)}
+}
 
 // read runs fn in a transaction that sees one state of the store.
 func (s *Store) read(ctx context.Context, fn func(session) error) error {
@@ -89,6 +93,12 @@ type file struct{ *sqlitefile.File }
 
 func (file) kind() kind                       { return onSQLite }
 func (f file) ready(tx *sql.Tx) sqlitefile.Tx { return f.Prepared(tx) }
+
+func (f file) write(ctx context.Context, fn func(context.Context, session) error) error {
+	return f.Write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return fn(ctx, session{Tx: tx, kind: onSQLite, ready: f.ready(tx)})
+	})
+}
 
 func (file) fault(err error) string {
 	code, ok := sqliteCode(err)

@@ -244,7 +244,7 @@ func (v *View) tellDomain(ctx context.Context, tx session, at time.Time, change 
 		return err
 	}
 	m := queue.Message{Key: "domain " + named.Host, Type: event.DomainType, Time: at, Body: body}
-	if err := v.store.outbox.Write(ctx, tx, m); err != nil {
+	if err := v.store.outbox.Write(ctx, tx.later(), m); err != nil {
 		return err
 	}
 	changes, err := changesOf(was, is)

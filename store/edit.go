@@ -206,11 +206,7 @@ func (v *View) updateLink(ctx context.Context, tx session, before, after snip.Li
 	if err != nil || after.Code == before.Code {
 		return err
 	}
-	taken, err := aliasHas(ctx, tx, after.Domain, after.Code, fold)
-	if taken {
-		return conflict(after.Code)
-	}
-	return err
+	return noAlias(ctx, tx, after.Domain, after.Code, fold)
 }
 
 // tellEdited tells an edit to both topics.

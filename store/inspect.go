@@ -42,9 +42,9 @@ func Inspect(ctx context.Context, cfg Config) (State, error) {
 		defer db.Close() // Nothing was written.
 		return st, (&Store{db: file{}}).failed("inspect", st.ofFile(ctx, db))
 	}
-	p, err := connect(cfg.URL, 1)
+	p, err := connect(ctx, cfg.URL, 1)
 	if err != nil {
-		return st, fmt.Errorf("store: %w", err)
+		return st, (&Store{db: &server{}}).failed("inspect", err)
 	}
 	defer p.Close() // Nothing was written.
 	return st, (&Store{db: p}).failed("inspect", st.ofServer(ctx, p.db))

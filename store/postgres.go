@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"snip/internal/sqlitefile"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"snip/internal/sqlitefile"
 )
 
 // server is a store in a PostgreSQL database.
@@ -23,10 +24,10 @@ type server struct{ db *sql.DB }
 // connectLimit is how long a connection may take to come about.
 const connectLimit = 5 * time.Second
 
-// connect opens a pool of connections. It asks for no state that outlives a
-// transaction, so that a pooler may stand in between; what the URL says about how
-// statements are executed goes first.
-func connect(url string, connections int) (*server, error) {
+// connect opens a pool of connections. Where a pooler stands in between it asks for no
+// state that outlives a transaction; what the URL says about how statements are executed
+// goes first.
+func connect(ctx context.Context, url string, connections int) (*server, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("URL: %w", hideURL(err))
@@ -35,9 +36,9 @@ func connect(url string, connections int) (*server, error) {
 		config.ConnectTimeout = connectLimit
 	}
 	if !strings.Contains(url, "default_query_exec_mode") {
-		// Statements that are prepared once belong to one connection, which a pooler
-		// gives to others.
-		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+		if config.DefaultQueryExecMode, err = execMode(ctx, config); err != nil {
+			return nil, err
+		}
 	}
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(connections)
@@ -46,12 +47,36 @@ func connect(url string, connections int) (*server, error) {
 	return &server{db}, nil
 }
 
+// execMode is how statements are executed: prepared once and then run, or each anew if a
+// pooler stands in between, since what is prepared belongs to one connection, and a pooler
+// gives that to others. It is one if the process that the server says it answers with is
+// not the one that was told when the connection began: a pooler tells a number of its own
+// there, for requests to cancel.
+func execMode(ctx context.Context, config *pgx.ConnConfig) (mode pgx.QueryExecMode, err error) {
+	config = config.Copy()
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	var answers uint32
+	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&answers); err != nil {
+		return 0, err
+	}
+	if answers != conn.PgConn().PID() {
+		return pgx.QueryExecModeExec, nil
+	}
+	return pgx.QueryExecModeCacheStatement, nil
+}
+
 // openServer opens a store on a server that can be reached, and brings its tables up
 // to date.
 func (s *Store) openServer(ctx context.Context, cfg Config) error {
-	p, err := connect(cfg.URL, cmp.Or(cfg.Connections, 10))
+	s.db = &server{} // It knows what errors mean.
+	p, err := connect(ctx, cfg.URL, cmp.Or(cfg.Connections, 10))
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return s.failed("open the database", err)
 	}
 	s.db = p
 	if err := migrateServer(ctx, p.db); err != nil {
@@ -83,9 +108,9 @@ const attempts = 10
 // all others waiting for them, until the network finds out: after two hours, by default.
 const limitIdle = "SET LOCAL idle_in_transaction_session_timeout = '5s'"
 
-// Write tries a transaction again that the server broke off to let another one go on.
+// write tries a transaction again that the server broke off to let another one go on.
 // If the connection is lost while it is committed, the outcome is unknown.
-func (p *server) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+func (p *server) write(ctx context.Context, fn func(context.Context, session) error) error {
 	var err error
 	for range attempts {
 		if err = p.once(ctx, fn); !lostAgainstOthers(err) {
@@ -95,8 +120,13 @@ func (p *server) Write(ctx context.Context, fn func(context.Context, *sql.Tx) er
 	return err
 }
 
-func (p *server) once(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
-	tx, err := p.db.BeginTx(ctx, nil)
+func (p *server) once(ctx context.Context, fn func(context.Context, session) error) error {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // Gives it back to the pool.
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -104,10 +134,24 @@ func (p *server) once(ctx context.Context, fn func(context.Context, *sql.Tx) err
 	if _, err := tx.ExecContext(ctx, limitIdle); err != nil {
 		return err
 	}
-	if err := fn(ctx, tx); err != nil {
+	s := session{Tx: tx, kind: onPostgres, tail: &pgx.Batch{}}
+	if err := fn(ctx, s); err != nil {
+		return err
+	}
+	if err := sendTail(ctx, conn, s.tail); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// sendTail runs what was left for the end of the transaction that is open.
+func sendTail(ctx context.Context, conn *sql.Conn, tail *pgx.Batch) error {
+	if tail.Len() == 0 {
+		return nil
+	}
+	return conn.Raw(func(driver any) error {
+		return driver.(*stdlib.Conn).Conn().SendBatch(ctx, tail).Close()
+	})
 }
 
 // Codes of errors: appendix A of PostgreSQL's manual.

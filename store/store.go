@@ -138,7 +138,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // that came at the same time, so it should be quick, must not call Write, and must
 // not commit or roll back.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
-	return s.failed("write", s.db.Write(ctx, fn))
+	return s.failed("write", s.db.write(ctx, func(ctx context.Context, tx session) error { return fn(ctx, tx.Tx) }))
 }
 
 // now returns the time as the store can keep it.
