@@ -113,6 +113,7 @@ func (s *Server) listDomains(ctx context.Context, c *caller, _ *struct{}) (*stru
 
 func (s *Server) createDomain(ctx context.Context, c *caller, in *struct{ Body domainBody }) (*madeDomain, error) {
 	d, err := c.CreateDomain(ctx, snip.NewDomain(in.Body))
+	s.forgetDomains() // A store that did not answer in time may have kept it all the same.
 	if err != nil {
 		return nil, err
 	}
@@ -124,14 +125,18 @@ func (s *Server) getDomain(ctx context.Context, c *caller, in *oneDomain) (*doma
 }
 
 func (s *Server) editDomain(ctx context.Context, c *caller, in *changeDomain) (*domainAnswer, error) {
-	return domainAnswerOf(c.EditDomain(ctx, hostOf(in.Host), snip.DomainEdit{
+	d, err := c.EditDomain(ctx, hostOf(in.Host), snip.DomainEdit{
 		Version: versionOf(in.IfMatch), IgnoreCase: in.Body.IgnoreCase, Root: in.Body.Root,
 		NotFound: in.Body.NotFound, NotFoundText: in.Body.NotFoundText,
-	}))
+	})
+	s.forgetDomains()
+	return domainAnswerOf(d, err)
 }
 
 func (s *Server) deleteDomain(ctx context.Context, c *caller, in *dropDomain) (*struct{}, error) {
-	return nil, c.DeleteDomain(ctx, hostOf(in.Host), versionOf(in.IfMatch))
+	err := c.DeleteDomain(ctx, hostOf(in.Host), versionOf(in.IfMatch))
+	s.forgetDomains()
+	return nil, err
 }
 
 func domainAnswerOf(d snip.Domain, err error) (*domainAnswer, error) {

@@ -318,3 +318,17 @@ func (s *site) domain(n snip.NewDomain) snip.Domain {
 	s.web.LinkChanged(domainChanged(s.t, strings.ToLower(n.Host)))
 	return d
 }
+
+// TestDomainsChangedHereAreSeenAtOnce: nothing has to come over the topic before the
+// server that was asked for a change knows of it.
+func TestDomainsChangedHereAreSeenAtOnce(t *testing.T) {
+	s := openSite(t, web.Config{})
+	home := func() answer { return s.visit("http://go.example/") }
+	home().want(t, http.StatusOK) // The instance's own page.
+	s.api(http.MethodPost, "/api/v1/domains", `{"host": "go.example", "root_url": "https://example.com/one"}`).want(t, http.StatusCreated)
+	home().wantHeader(t, "Location", "https://example.com/one")
+	s.api(http.MethodPatch, "/api/v1/domains/go.example", `{"root_url": "https://example.com/two"}`).want(t, http.StatusOK)
+	home().wantHeader(t, "Location", "https://example.com/two")
+	s.api(http.MethodDelete, "/api/v1/domains/go.example", "").want(t, http.StatusNoContent)
+	home().want(t, http.StatusOK)
+}
