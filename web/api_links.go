@@ -53,7 +53,7 @@ type linkBody struct {
 	ForwardPath bool           `json:"forward_path,omitempty" doc:"Whether /code/more leads to the target with /more. Targets with http: or https: only."`
 	Rules       []snip.Rule    `json:"rules,omitempty" maxItems:"20" doc:"The first that fits a visitor decides where it leads."`
 	Campaign    *snip.Campaign `json:"campaign,omitempty" doc:"utm_ parameters that are added to the target. Targets with http: or https: only."`
-	Reuse       bool           `json:"reuse,omitempty" doc:"Return a link that is there with the same domain, target and settings (200), rather than a new one (201)."`
+	Reuse       bool           `json:"reuse,omitempty" doc:"Return a link that is there with the same domain, target and settings (200), rather than a new one (201). Not together with password."`
 }
 
 func (b *linkBody) link(idempotencyKey string) snip.NewLink {

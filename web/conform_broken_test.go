@@ -11,17 +11,18 @@ import (
 
 // broken is a request that is not as described. Whatever it is, nothing may come of it.
 func (c *conformer) broken() request {
-	r := c.valid()
-	r.kind = "broken"
-	r.want = exactly(http.StatusBadRequest)
 	ways := []func(*request) bool{c.breakAddress, c.breakParameter, c.breakKey, c.breakHeader}
 	if c.op.body != nil {
 		ways = append(ways, c.breakText, c.breakText, c.breakValue, c.breakValue, c.breakValue, c.breakFields)
 	}
-	for !one(c, ways)(&r) {
-		// This operation has nothing that can be broken so.
+	for {
+		r := c.valid()
+		r.kind, r.want = "broken", exactly(http.StatusBadRequest)
+		// Not every operation has something that can be broken in every way.
+		if one(c, ways)(&r) {
+			return r
+		}
 	}
-	return r
 }
 
 func exactly(statuses ...int) func(int) bool {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,7 @@ func (k *known) learn(t *testing.T, s *site, op operation, r request, rec *httpt
 		if err := json.Unmarshal(rec.Body.Bytes(), &l); err != nil {
 			t.Fatal(err)
 		}
+		k.links = slices.DeleteFunc(k.links, func(l snip.Ref) bool { return l.Code == r.path["code"] }) // It may have another now.
 		k.links = append(k.links, snip.Ref(l))
 	case "delete-link", "change-links":
 		var left []snip.Ref
