@@ -127,8 +127,9 @@ func TestQueryForwardingKeepsTheRest(t *testing.T) {
 		r := route(t, snip.Link{Settings: snip.Settings{Target: address, Query: policy}}, "")
 		got := snip.Decide(r, snip.Visit{Method: "GET", Query: query}, noon).Location
 
-		between, ok := strings.CutPrefix(got, base)
-		if between, ok = strings.CutSuffix(between, fragment); !ok {
+		between, whole := strings.CutPrefix(got, base)
+		between, ended := strings.CutSuffix(between, fragment)
+		if !whole || !ended {
 			t.Fatalf("%q and %q became %q", address, query, got)
 		}
 		var want []string

@@ -137,7 +137,7 @@ func aliasesOf(before snip.Link, code string, e snip.LinkEdit, ignoreCase bool) 
 			}
 		}
 		aliases = slices.DeleteFunc(aliases, func(alias string) bool {
-			return !slices.Contains(*e.Aliases, alias) && !(e.KeepCode && alias == before.Code)
+			return !slices.Contains(*e.Aliases, alias) && (!e.KeepCode || alias != before.Code)
 		})
 	}
 	// An alias that becomes the code is one no more.

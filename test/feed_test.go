@@ -175,7 +175,11 @@ func (s *instance) feed(clicks []domain.Click, happened func(domain.Click) time.
 	t.Helper()
 	s.clicks = append(s.clicks, clicks...)
 	engine, end := s.openLog()
-	defer end()
+	defer func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}()
 	topic := worker.ClicksTopic(0)
 	if _, err := engine.Declare(t.Context(), topic); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/spf13/cobra"
@@ -55,7 +54,7 @@ title and an expiry can be said, and nothing else.`,
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(out, string(text))
+		_, err = out.Write(text)
 		return err
 	})
 	f := cmd.Flags()
