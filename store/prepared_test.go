@@ -1,0 +1,48 @@
+package store_test
+
+import (
+	"testing"
+
+	"snip"
+	"snip/internal/postgrestest"
+	"snip/store"
+)
+
+// TestStatementsStayPreparedWithoutPooler: through a pooler that hands out transactions
+// nothing may stay at a connection, which is somebody else's next.
+func TestStatementsStayPreparedWithoutPooler(t *testing.T) {
+	direct := postgrestest.Start(t)
+	for name, c := range map[string]struct {
+		url  string
+		stay bool
+	}{
+		"direct":               {direct, true},
+		"through a pooler":     {postgrestest.Pool(t, direct), false},
+		"as the address wants": {direct + "&default_query_exec_mode=exec", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := store.Open(t.Context(), store.Config{URL: c.url})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			for range 20 {
+				if _, _, err := s.CreateLink(t.Context(), snip.NewLink{Settings: snip.Settings{Target: "https://example.com/"}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var prepared int
+			// Where statements stay, this one does, too.
+			if err := s.Read().QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_prepared_statements`).Scan(&prepared); err != nil {
+				t.Fatal(err)
+			}
+			if (prepared > 0) != c.stay {
+				t.Errorf("%d statements are prepared", prepared)
+			}
+		})
+	}
+}
