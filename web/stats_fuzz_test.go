@@ -21,9 +21,10 @@ func FuzzStatsQuery(f *testing.F) {
 	} {
 		f.Add(query)
 	}
+	asked := &figures{}
+	w := newServer(f, web.Config{Service: as(asked), Keys: anyKey{}})
 	f.Fuzz(func(t *testing.T, query string) {
-		asked := &figures{}
-		w := newServer(t, web.Config{Service: as(asked), Keys: anyKey{}})
+		*asked = figures{}
 		for route := range statsRoutes {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, route, nil)
 			r.URL.RawQuery = query
