@@ -1,3 +1,6 @@
+//go:build !race
+
+// The race detector has pools forget what they hold.
 package web_test
 
 import (
