@@ -16,6 +16,9 @@ import (
 type database interface {
 	// Read returns connections for reading.
 	Read() *sql.DB
+	// QueryRowContext reads one row, for statements of which there are few and that are
+	// run often.
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	// write runs fn in a transaction and returns once it is on disk.
 	write(ctx context.Context, fn func(context.Context, session) error) error
 	Close() error

@@ -37,7 +37,7 @@ func (s *Store) TakeClick(ctx context.Context, link, limit int64) (taken bool, e
 // ClickLeft reports whether TakeClick would take one. It takes none.
 func (s *Store) ClickLeft(ctx context.Context, link, limit int64) (bool, error) {
 	var used int64
-	err := s.Read().QueryRowContext(ctx, `SELECT used FROM click_limits WHERE link_id = $1`, link).Scan(&used)
+	err := s.db.QueryRowContext(ctx, `SELECT used FROM click_limits WHERE link_id = $1`, link).Scan(&used)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, s.failed("read a click limit", err)
 	}

@@ -186,7 +186,7 @@ func (s *Store) Route(ctx context.Context, domain, code string) (snip.Route, err
 	var l snip.Link
 	var r settingsRow
 	var password, alias string
-	err := s.Read().QueryRowContext(ctx, `
+	err := s.db.QueryRowContext(ctx, `
 		SELECT links.id, links.code, named.alias, url, starts_at, expires_at, click_limit, fallback, status, query, forward_path, rules, campaign, password_hash
 		FROM links JOIN `+named+` ON links.id = named.link_id`, domain, code, fold(code)).
 		Scan(&l.ID, &l.Code, &alias, &r.target, &r.starts, &r.expires, &r.clickLimit, &r.fallback, &r.status, &r.query, &r.forwardPath,

@@ -97,6 +97,10 @@ func (p *server) Read() *sql.DB { return p.db }
 func (p *server) Close() error  { return p.db.Close() }
 func (p *server) kind() kind    { return onPostgres }
 
+func (p *server) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return p.db.QueryRowContext(ctx, query, args...)
+}
+
 // ready leaves it to the driver, which knows whether a pooler stands between.
 func (p *server) ready(tx *sql.Tx) sqlitefile.Tx { return tx }
 

@@ -18,7 +18,7 @@ import (
 // expired. How long it takes tells nothing about secrets: they are looked up by their
 // hash. That the key was used is written later, by nobody who waits for it.
 func (s *Store) CheckKey(ctx context.Context, secret string) (snip.Key, error) {
-	k, err := scanKey(s.Read().QueryRowContext(ctx, `SELECT `+keyColumns+` FROM keys WHERE hash = $1`, hash(secret)))
+	k, err := scanKey(s.db.QueryRowContext(ctx, `SELECT `+keyColumns+` FROM keys WHERE hash = $1`, hash(secret)))
 	now := s.now()
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -31,6 +31,16 @@ func (f *File) View(ctx context.Context, do func(ctx context.Context, tx Tx) err
 	return do(ctx, preparedTx{tx, f.reading})
 }
 
+// QueryRowContext reads one row, as Read().QueryRowContext does, by a statement that stays
+// prepared as those of Prepared do.
+func (f *File) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	f.reading.prepare(ctx)
+	if stmt := f.reading.find(query); stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	return f.readers.QueryRowContext(ctx, query, args...)
+}
+
 // maxPrepared bounds what a mistake costs.
 const maxPrepared = 300
 
