@@ -6,8 +6,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"html/template"
+	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -219,17 +221,34 @@ func (s *Server) robots(w http.ResponseWriter, _ *http.Request) {
 // asset serves an embedded file. Browsers ask each time whether it is still the
 // same, so that a page of a new version never meets an old file.
 func (s *Server) asset(name string) http.Handler {
-	content, err := files.ReadFile("assets/" + name)
-	if err != nil {
+	sum := sha256.New()
+	if err := copyAsset(sum, name); err != nil {
 		panic(err) // The name is not one of those that were embedded.
 	}
-	tag := fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(content))[:16])
+	tag := fmt.Sprintf("%q", hex.EncodeToString(sum.Sum(nil))[:16])
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// It stays where it is in the program: some are large, and hardly ever asked for.
+		f, err := files.Open("assets/" + name)
+		if err != nil {
+			s.fail(w, r, fmt.Errorf("web: asset: %w", err))
+			return
+		}
+		defer f.Close() // It was read only.
 		h := w.Header()
 		h.Set("Cache-Control", "no-cache")
 		h.Set("ETag", tag)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+		http.ServeContent(w, r, "", time.Time{}, f.(io.ReadSeeker)) // Every embedded file is one.
 	})
+}
+
+func copyAsset(w io.Writer, name string) error {
+	f, err := files.Open("assets/" + name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // It was read only.
+	_, err = io.Copy(w, f)
+	return err
 }

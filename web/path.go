@@ -27,15 +27,19 @@ func pathOf(u *url.URL) (p codePath, ok bool) {
 	p.code = text[1:]
 	if i := strings.IndexByte(p.code, '/'); i >= 0 {
 		p.code, p.rest = p.code[:i], p.code[i:]
-	} else if code, found := strings.CutSuffix(p.code, "+"); found {
-		p.code, p.preview = code, true
 	}
-	if !isCode(p.code) {
+	if u.RawPath != "" {
 		code, err := url.PathUnescape(p.code)
-		if err != nil || u.RawPath == "" || !isCode(code) {
+		if err != nil {
 			return codePath{}, false
 		}
 		p.code = code
+	}
+	if code, found := strings.CutSuffix(p.code, "+"); found && p.rest == "" {
+		p.code, p.preview = code, true
+	}
+	if !isCode(p.code) {
+		return codePath{}, false
 	}
 	if p.code == "shorten" || p.code == "api" || p.code == "-" {
 		return codePath{}, false

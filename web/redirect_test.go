@@ -114,6 +114,9 @@ func TestPreview(t *testing.T) {
 		t.Errorf("markup is not escaped: %s", got.body)
 	}
 	s.do(http.MethodGet, "/none+", "", "Accept", asPage).want(t, http.StatusNotFound)
+	// As some programs write it, and proxies behind which nobody can tell.
+	s.do(http.MethodGet, "/abc%2B", "", "Accept", asPage).want(t, http.StatusOK, "Go there")
+	s.do(http.MethodGet, "/%61bc%2B", "", "Accept", asPage).want(t, http.StatusOK, "Go there")
 	s.wantClicks(0)
 }
 
