@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"snip"
 )
@@ -92,8 +93,9 @@ func (v *View) newListing(ctx context.Context, tx session, q snip.LinkQuery) (*l
 	l.addConditions(v, ids)
 	if tx.kind == onPostgres {
 		// Each question is made so that indexes answer it, whatever the server believes
-		// about how many links there are of which kind.
-		_, err = tx.ExecContext(ctx, `SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`)
+		// about how many links there are of which kind. None is worth being compiled.
+		_, err = tx.ExecContext(ctx, `
+			SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`)
 	}
 	return l, err
 }
@@ -152,11 +154,7 @@ func (l *listing) read(ctx context.Context, tx session) ([]snip.Link, error) {
 	if err != nil || len(links) > l.asked.Limit {
 		return links, err
 	}
-	rest, err := l.search(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	return l.ask(ctx, tx, rest)
+	return l.search(ctx, tx)
 }
 
 // question is a statement that reads links.
@@ -184,8 +182,11 @@ func (l *listing) ask(ctx context.Context, tx session, q question) ([]snip.Link,
 	if err != nil {
 		return nil, err
 	}
+	return scanLinks(rows)
+}
+
+func scanLinks(rows *sql.Rows) (links []snip.Link, err error) {
 	defer rows.Close()
-	var links []snip.Link
 	for rows.Next() {
 		l, err := scanLink(rows)
 		if err != nil {

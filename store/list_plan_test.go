@@ -52,7 +52,7 @@ const sorting = "USE TEMP B-TREE FOR ORDER BY"
 
 // direct are steps that look up what they need.
 var direct = regexp.MustCompile(`^(SEARCH .*|SCAN found VIRTUAL TABLE INDEX .*M.*|SCAN found USING (COVERING )?INDEX links_archived|` +
-	`CORRELATED SCALAR SUBQUERY \d+|USE TEMP B-TREE FOR string_agg\(ORDER BY\))$`)
+	`CORRELATED SCALAR SUBQUERY \d+|CO-ROUTINE groups|SETUP|RECURSIVE STEP|SCAN groups|USE TEMP B-TREE FOR string_agg\(ORDER BY\))$`)
 
 // inOrder are those that go through links in the order of the list, of which the first
 // are asked for.
@@ -75,7 +75,7 @@ func plansOf(t *testing.T, s *Store, q snip.LinkQuery) (plans [][]string) {
 			questions = append(questions, l.through(tx, from))
 		}
 		if len(l.words) > 0 {
-			questions = append(questions, l.throughWords(tx, l.words[:1]))
+			questions = append(questions, l.inGroup(tx, l.words[:1]), l.inGroups(tx, l.words[:1]))
 		}
 		for _, ask := range questions {
 			plan, err := planOf(t.Context(), tx, ask.text, ask.args)

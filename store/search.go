@@ -12,14 +12,14 @@ import (
 // Links that meet conditions are found in two ways. What many links have is soon found by
 // walking over them in the order of the list. What few have is found by an index and put in
 // that order. The walk comes first and gives up after some links: what it did not find is
-// rare.
+// rare, or far back.
 
 const (
 	// How many links the walk looks at: so many, and more for a large page. Indexes give
 	// links in the order in which they were made, and to put what they find in another one
 	// takes longer. Those that follow one another by their codes lie far apart.
 	walked        = 20_000
-	walkedByID    = 8_000
+	walkedByID    = 2_000
 	walkedByCode  = 4_000
 	walkedPerLink = 20
 
@@ -58,24 +58,24 @@ type source struct {
 }
 
 // search asks through the index that leads to the fewest links.
-func (l *listing) search(ctx context.Context, tx session) (question, error) {
+func (l *listing) search(ctx context.Context, tx session) ([]snip.Link, error) {
 	best, links, err := l.fewest(ctx, tx)
 	if err != nil {
-		return question{}, err
+		return nil, err
 	}
 	if len(l.words) == 0 || best != nil && links < rareLinks {
-		return l.through(tx, *best), nil
+		return l.ask(ctx, tx, l.through(tx, *best))
 	}
 	rare, err := l.rareWords(ctx, tx)
 	switch {
 	case err != nil:
-		return question{}, err
+		return nil, err
 	case len(rare) > 0:
-		return l.throughWords(tx, rare), nil
+		return l.throughWords(ctx, tx, rare)
 	case best != nil:
-		return l.through(tx, *best), nil
+		return l.ask(ctx, tx, l.through(tx, *best))
 	}
-	return l.throughWords(tx, l.words), nil
+	return l.throughWords(ctx, tx, l.words)
 }
 
 // fewest returns the source that leads to the fewest links, and how many they are, at
@@ -112,32 +112,6 @@ func (l *listing) through(tx session, s source) question {
 	l.position(&w, id)
 	l.conditions(&w, tx, l.words)
 	return l.from(s.from(tx)+" CROSS JOIN links", l.orderBy(id), w)
-}
-
-// throughWords goes through the links that the index of words finds.
-func (l *listing) throughWords(tx session, words []string) question {
-	var w where
-	from, id := "link_search AS found", "found.rowid"
-	if tx.kind == onPostgres {
-		id = "found.link_id"
-		if l.order.byID() {
-			l.position(&w, "link_id")
-		}
-		w.add("words::tsvector @@ CAST(? AS tsquery)", `'`+strings.Join(words, `':* & '`)+`':*`)
-		// The server must not walk over all links in their order, in the hope to find some soon.
-		from = `(WITH hits AS MATERIALIZED (SELECT link_id FROM link_words WHERE ` + w.text() + `) SELECT link_id FROM hits`
-		if l.order.byID() {
-			from += ` ORDER BY ` + l.orderBy("link_id")
-		}
-		from += `) AS found`
-		w.terms = nil
-	} else {
-		w.add("found.link_search MATCH ?", `"`+strings.Join(words, `" * AND "`)+`" *`)
-	}
-	w.add("links.id = " + id)
-	l.position(&w, id)
-	l.conditions(&w, tx, without(l.words, words))
-	return l.from(from+" CROSS JOIN links", l.orderBy(id), w)
 }
 
 // position adds the condition that links come after the page before, and others that

@@ -54,6 +54,11 @@ func TestSearchAgreesWithAModel(t *testing.T) {
 	}
 	var links []snip.Link
 	for i := range 150 {
+		if i%20 == 10 {
+			// The index is asked in groups of so many: some go across where one ends, and some
+			// have no link.
+			skipTo(t, s, int64(i*i)<<13-10)
+		}
 		l := create(t, s, snip.NewLink{Settings: snip.Settings{
 			Target: fmt.Sprint("https://example.com/", strings.Map(func(c rune) rune {
 				if c == ' ' || c == '\u00a0' || c == '\\' {
@@ -113,12 +118,21 @@ func TestSearchFollowsEdits(t *testing.T) {
 }
 
 // TestSearchBeyondTheWalk: what is not among the newest links is found by an index, in
-// the same order and with the same pages.
+// the same order and with the same pages, whichever groups of the index they are in.
 func TestSearchBeyondTheWalk(t *testing.T) {
+	t.Run("one group", func(t *testing.T) { searchBeyondTheWalk(t, 0) })
+	t.Run("many groups", func(t *testing.T) { searchBeyondTheWalk(t, 1<<15) })
+}
+
+// searchBeyondTheWalk leaves out so many IDs that links are in other groups.
+func searchBeyondTheWalk(t *testing.T, step int64) {
 	s := open(t, store.Config{})
 	rare := create(t, s, snip.NewLink{Code: "rare-1", Settings: snip.Settings{Title: "needle", Tags: []string{"few"}}})
+	skipTo(t, s, 3*step)
 	create(t, s, snip.NewLink{Code: "rare-2", Settings: snip.Settings{Title: "Needles", Tags: []string{"few", "all"}}})
+	skipTo(t, s, 8*step-3000)
 	fillUp(t, s, 6000)
+	skipTo(t, s, 20*step)
 	create(t, s, snip.NewLink{Code: "rare-3", Settings: snip.Settings{Title: "needle", Tags: []string{"few", "all"}}})
 	for _, q := range []struct {
 		snip.LinkQuery
@@ -152,6 +166,22 @@ func TestSearchBeyondTheWalk(t *testing.T) {
 	}
 }
 
+// skipTo makes the next link have the ID after this one, if it is not beyond it already.
+func skipTo(t testing.TB, s *store.Store, id int64) {
+	t.Helper()
+	statement := `UPDATE sqlite_sequence SET seq = MAX(seq, $1) WHERE name = 'links'`
+	if onPostgres() {
+		statement = `SELECT setval('links_id_seq', GREATEST(nextval('links_id_seq') - 1, $1))`
+	}
+	err := s.Write(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, statement, id)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // fillUp makes n links, many in one transaction, with the tag "all" and the words "odd" or "even".
 func fillUp(t testing.TB, s *store.Store, n int) {
 	t.Helper()
@@ -170,7 +200,9 @@ func fillUp(t testing.TB, s *store.Store, n int) {
 		if onPostgres() {
 			return nil
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO link_search (rowid, words) SELECT link_id, words FROM link_words WHERE words LIKE ' filled%'`)
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO link_search (rowid, words)
+			SELECT link_id, replace(words, ' ', ' ' || CAST(1000000 + (link_id >> 15) AS TEXT)) FROM link_words WHERE words LIKE ' filled%'`)
 		return err
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func makeSearchable(k kind) *goose.Migration {
 		// It is made when all is there, which is faster. What was added last waits in a list
 		// that each search reads: it is kept short.
 		text, index = "schema/search/server.sql", `
-			CREATE INDEX link_words_search ON link_words USING gin ((words::tsvector)) WITH (gin_pending_list_limit = 512)`
+			CREATE INDEX link_words_search ON link_words USING gin (CAST(`+grouped+` AS tsvector)) WITH (gin_pending_list_limit = 512)`
 	}
 	return goose.NewGoMigration(searchVersion, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 		tables, err := schema.ReadFile(text)

@@ -84,12 +84,14 @@ func insertWords(ctx context.Context, tx session, rows [][]any) error {
 }
 
 // indexWords puts rows of link_words into the index, in the place of what it has of the
-// same links. On a server it is an index like others, which needs no help.
+// same links: see grouped. On a server it is an index like others, which needs no help.
 func indexWords(ctx context.Context, tx session, rows [][]any) error {
 	if tx.kind == onPostgres {
 		return nil
 	}
-	return insertChunks(ctx, tx, `INSERT OR REPLACE INTO link_search (rowid, words) VALUES %s`, rows)
+	return insertChunks(ctx, tx, `
+		INSERT OR REPLACE INTO link_search (rowid, words)
+		SELECT link_id, `+grouped+` FROM (SELECT column1 AS link_id, column2 AS words FROM (VALUES %s))`, rows)
 }
 
 // changeWords does the same for a link that was changed.
