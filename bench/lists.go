@@ -142,8 +142,11 @@ func insertTitled(ctx context.Context, s *store.Store, onServer bool, first, cou
 		if onServer {
 			return nil // The index of words is one like others there.
 		}
+		// Each word with the number of its link's group before it.
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO link_search (rowid, words) SELECT link_id, words FROM link_words WHERE link_id > $1 AND link_id <= $2`, first, first+count)
+			INSERT INTO link_search (rowid, words)
+			SELECT link_id, replace(words, ' ', ' ' || CAST(1000000 + (link_id >> 15) AS TEXT)) FROM link_words WHERE link_id > $1 AND link_id <= $2`,
+			first, first+count)
 		return err
 	})
 }
