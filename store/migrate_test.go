@@ -3,7 +3,6 @@ package store
 import (
 	"database/sql"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -30,9 +29,6 @@ func TestOlderTablesAreBroughtUpToDate(t *testing.T) {
 		checkUpToDate(t, cfg)
 	})
 	t.Run("server", func(t *testing.T) {
-		if os.Getenv("SNIP_TEST_POSTGRES") == "" {
-			t.Skip("SNIP_TEST_POSTGRES is not set")
-		}
 		cfg := Config{URL: postgrestest.Start(t)}
 		migrations, err := serverMigrations()
 		if err != nil {
