@@ -3,12 +3,15 @@ package store
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"snip"
+	"snip/internal/postgrestest"
 )
 
 // TestListsScanNoTable: no list and no search goes through all there is in order to find
@@ -91,6 +94,79 @@ func plansOf(t *testing.T, s *Store, q snip.LinkQuery) (plans [][]string) {
 	}
 	return plans
 }
+
+// TestSearchOnServerEndsWithThePage: the statement that goes from group to group does not
+// ask those after the page.
+func TestSearchOnServerEndsWithThePage(t *testing.T) {
+	if os.Getenv("SNIP_TEST_POSTGRES") == "" {
+		t.Skip("SNIP_TEST_POSTGRES is not set")
+	}
+	s, err := Open(t.Context(), Config{URL: postgrestest.Start(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.write(t.Context(), fillGroups); err != nil {
+		t.Fatal(err)
+	}
+	for sort, first := range map[snip.Sort]string{snip.SortNewest: "c1999", snip.SortOldest: "c0", snip.SortUpdated: "c0"} {
+		err := s.read(t.Context(), func(tx session) error {
+			l, err := s.newListing(t.Context(), tx, snip.LinkQuery{Search: "word", Sort: sort, Limit: 50})
+			if err != nil {
+				return err
+			}
+			q := l.inGroupsOnServer(tx, l.words)
+			if links, err := l.ask(t.Context(), tx, q); err != nil || len(links) != 51 || links[0].Code != first {
+				t.Errorf("%s: %d links, %v, want 51 from %s on", sort, len(links), err, first)
+			}
+			asked, err := groupsAsked(t.Context(), tx, q)
+			if want := map[bool]int{true: 2, false: 20}[l.order.byID()]; asked > want || asked == 0 {
+				t.Errorf("%s: %d groups of 20 are asked, want at most %d", sort, asked, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", sort, err)
+		}
+	}
+}
+
+// fillGroups makes a hundred links in each of twenty groups.
+func fillGroups(ctx context.Context, tx session) error {
+	for _, statement := range []string{
+		`INSERT INTO links (id, domain, code, created_at, updated_at, title, url)
+			SELECT ((i / 100) << 15) + i % 100 + 1, '', 'c' || i, 1, 5000 - i, '', 'https://example.com/' FROM generate_series(0, 1999) AS i`,
+		`INSERT INTO link_words (link_id, words) SELECT id, ' word' FROM links`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupsAsked runs a question and returns how often it asks the index of words.
+func groupsAsked(ctx context.Context, tx session, q question) (n int, err error) {
+	rows, err := tx.QueryContext(ctx, "EXPLAIN ANALYZE "+q.text, q.args...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var step string
+		if err := rows.Scan(&step); err != nil {
+			return 0, err
+		}
+		if loops := indexLoops.FindStringSubmatch(step); loops != nil {
+			if n, err = strconv.Atoi(loops[1]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, rows.Err()
+}
+
+var indexLoops = regexp.MustCompile(`Bitmap Index Scan on link_words_search .* loops=(\d+)`)
 
 func planOf(ctx context.Context, tx session, text string, args []any) (plan []string, err error) {
 	rows, err := tx.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, args...)
