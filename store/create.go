@@ -164,7 +164,7 @@ func (s *Store) insertLink(ctx context.Context, tx session, l *snip.Link, row se
 }
 
 func insertCode(ctx context.Context, tx session, l *snip.Link, code string, row settingsRow, password string, folded bool) (taken bool, err error) {
-	fold, typed := foldedColumn(code, folded), l.Code
+	fold := foldedColumn(code, folded)
 	args := append(row.values(), l.Domain, code, fold, l.Owner, password, l.CreatedAt.UnixMicro())
 	var id int64
 	err = tx.QueryRowContext(ctx, `
@@ -178,11 +178,10 @@ func insertCode(ctx context.Context, tx session, l *snip.Link, code string, row 
 		return false, err
 	}
 	l.ID, l.Code = id, code
-	if taken, err = addWordsUnlessAlias(ctx, tx, *l, fold); taken {
-		l.ID, l.Code = 0, typed
-		_, err = tx.ExecContext(ctx, `DELETE FROM links WHERE id = $1`, id)
+	if err := noAlias(ctx, tx, l.Domain, code, fold); err != nil {
+		return false, err
 	}
-	return taken, err
+	return false, addWords(ctx, tx, *l)
 }
 
 // foldedColumn is the code in lower case where case does not matter, else NULL.

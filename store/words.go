@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 	"unicode"
 
@@ -56,23 +55,14 @@ func wordsColumn(words []string) string {
 
 func wordsOfLink(l snip.Link) string { return wordsColumn(wordsOf(l.Code, l.Title, l.Note, l.Target)) }
 
-// addWordsUnlessAlias makes a new link be found by its words, unless its code is an alias
-// of another one: see aliases.go. Words are not kept in links, so that counting need not
-// carry them along. It is one statement because a server is far away.
-func addWordsUnlessAlias(ctx context.Context, tx session, l snip.Link, folded sql.NullString) (alias bool, err error) {
+// addWords makes a new link be found by its words. They are not kept in links, so that
+// counting need not carry them along.
+func addWords(ctx context.Context, tx session, l snip.Link) error {
 	words := wordsOfLink(l)
-	result, err := tx.ExecContext(ctx, `
-		INSERT INTO link_words (link_id, words)
-		SELECT CAST($1 AS BIGINT), CAST($2 AS TEXT)
-		WHERE NOT EXISTS (SELECT 1 FROM aliases WHERE domain = $3 AND code = $4)
-			AND NOT EXISTS (SELECT 1 FROM aliases WHERE domain = $3 AND folded = $5)`, l.ID, words, l.Domain, l.Code, folded)
-	if err != nil {
-		return false, err
+	if _, err := tx.later().ExecContext(ctx, `INSERT INTO link_words (link_id, words) VALUES ($1, $2)`, l.ID, words); err != nil {
+		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return err == nil, err
-	}
-	return false, indexWords(ctx, tx, [][]any{{l.ID, words}})
+	return indexWordsOf(ctx, tx, l.ID, words)
 }
 
 // insertWords inserts rows of link_words.
@@ -94,6 +84,17 @@ func indexWords(ctx context.Context, tx session, rows [][]any) error {
 		SELECT link_id, `+grouped+` FROM (SELECT column1 AS link_id, column2 AS words FROM (VALUES %s))`, rows)
 }
 
+// indexWordsOf does the same for one link.
+func indexWordsOf(ctx context.Context, tx session, link int64, words string) error {
+	if tx.kind == onPostgres {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT OR REPLACE INTO link_search (rowid, words)
+		SELECT link_id, `+grouped+` FROM (SELECT CAST($1 AS BIGINT) AS link_id, CAST($2 AS TEXT) AS words)`, link, words)
+	return err
+}
+
 // changeWords does the same for a link that was changed.
 func changeWords(ctx context.Context, tx session, before, after snip.Link) error {
 	words := wordsOfLink(after)
@@ -103,7 +104,7 @@ func changeWords(ctx context.Context, tx session, before, after snip.Link) error
 	if _, err := tx.ExecContext(ctx, `UPDATE link_words SET words = $2 WHERE link_id = $1`, after.ID, words); err != nil {
 		return err
 	}
-	return indexWords(ctx, tx, [][]any{{after.ID, words}})
+	return indexWordsOf(ctx, tx, after.ID, words)
 }
 
 func removeWords(ctx context.Context, tx session, link int64) error {
