@@ -31,7 +31,7 @@ type ForwarderConfig struct {
 	Lease time.Duration // How long a silent forwarder is waited for. At least 100 ms. Default: 2 s.
 
 	// Gather is how long to let messages come together after some were sent. The first
-	// after a while are sent at once. Default: 20 ms.
+	// after a while are sent at once. Default: 50 ms.
 	Gather time.Duration
 
 	// Poll is how often to look, about, for what was written by processes that died, or
@@ -82,7 +82,7 @@ func NewForwarder(cfg ForwarderConfig) (*Forwarder, error) {
 		return nil, fmt.Errorf("outbox: forwarder: Poll is %s and Gather %s, must not be negative", cfg.Poll, cfg.Gather)
 	}
 	if cfg.Gather == 0 {
-		cfg.Gather = 20 * time.Millisecond
+		cfg.Gather = 50 * time.Millisecond
 	}
 	if cfg.Poll == 0 {
 		cfg.Poll = 400 * time.Millisecond
