@@ -41,7 +41,7 @@ type api struct {
 }
 
 // mountAPI puts all operations of the API, and its description, on a mux.
-func (s *Server) mountAPI(mux *http.ServeMux) error {
+func (s *Server) mountAPI(mux *http.ServeMux) {
 	a := &api{server: s, mux: mux}
 	a.API = huma.NewAPI(huma.Config{OpenAPI: description()}, a)
 	bound(a.known())
@@ -52,7 +52,7 @@ func (s *Server) mountAPI(mux *http.ServeMux) error {
 	s.mountStats(a)
 	a.settle()
 	a.answerOtherMethods()
-	return s.mountDocs(mux, a.OpenAPI())
+	s.mountDocs(mux, a.OpenAPI())
 }
 
 func (a *api) known() huma.Registry { return a.OpenAPI().Components.Schemas }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -68,29 +69,13 @@ func schemaName(t reflect.Type, hint string) string {
 	return huma.DefaultSchemaNamer(t, hint)
 }
 
-// mountDocs serves the description, which is whole, to programs and to people.
-func (s *Server) mountDocs(mux *http.ServeMux, d *huma.OpenAPI) error {
-	var text bytes.Buffer
-	written, err := json.Marshal(d)
-	if err == nil {
-		err = json.Indent(&text, written, "", "  ")
-	}
-	if err != nil {
-		return fmt.Errorf("web: describe the API: %w", err)
-	}
-	text.WriteByte('\n')
-	yaml, err := d.YAML()
-	if err != nil {
-		return fmt.Errorf("web: describe the API: %w", err)
-	}
-	page, err := files.ReadFile("assets/docs.html")
-	if err != nil {
-		return fmt.Errorf("web: describe the API: %w", err)
-	}
+// mountDocs serves the description, which is whole, to programs and to people. It is
+// written when somebody asks: most servers are never asked.
+func (s *Server) mountDocs(mux *http.ServeMux, d *huma.OpenAPI) {
 	for path, h := range map[string]http.Handler{
-		"/api/v1/openapi.json": described("application/json", text.Bytes()),
-		"/api/v1/openapi.yaml": described("application/yaml", yaml),
-		"/api/v1/docs":         docsPage(page),
+		"/api/v1/openapi.json": s.described("application/json", func() ([]byte, error) { return indented(d) }),
+		"/api/v1/openapi.yaml": s.described("application/yaml", d.YAML),
+		"/api/v1/docs":         s.docsPage(),
 	} {
 		mux.Handle("GET "+path, h)
 		mux.HandleFunc(path, s.otherMethod("GET, HEAD"))
@@ -98,17 +83,34 @@ func (s *Server) mountDocs(mux *http.ServeMux, d *huma.OpenAPI) error {
 	for _, name := range []string{"docs.js", "docs.css", "swagger/swagger-ui-bundle.js", "swagger/swagger-ui.css"} {
 		mux.Handle("GET /-/assets/"+name, s.asset(name))
 	}
-	return nil
+}
+
+func indented(d *huma.OpenAPI) ([]byte, error) {
+	written, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, written, "", "  "); err != nil {
+		return nil, err
+	}
+	text.WriteByte('\n')
+	return text.Bytes(), nil
 }
 
 // described serves the description, whose version is in its ETag.
-func described(contentType string, text []byte) http.Handler {
-	tag := fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(text))[:16])
+func (s *Server) described(contentType string, write func() ([]byte, error)) http.Handler {
+	once := sync.OnceValues(write)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := once()
+		if err != nil {
+			s.fail(w, r, fmt.Errorf("web: describe the API: %w", err))
+			return
+		}
 		h := w.Header()
 		h.Set("Content-Type", contentType)
 		h.Set("Cache-Control", "no-cache")
-		h.Set("ETag", tag)
+		h.Set("ETag", tagOfContent(sha256.Sum256(text)))
 		h.Set("X-Content-Type-Options", "nosniff")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 	})
@@ -116,8 +118,8 @@ func described(contentType string, text []byte) http.Handler {
 
 // docsPage serves the page that shows the description. What shows it writes styles of its
 // own into the page, and pictures.
-func docsPage(page []byte) http.Handler {
-	h := described("text/html; charset=utf-8", page)
+func (s *Server) docsPage() http.Handler {
+	h := s.described("text/html; charset=utf-8", func() ([]byte, error) { return files.ReadFile("assets/docs.html") })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "+
 			"img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"snip"
@@ -221,11 +222,12 @@ func (s *Server) robots(w http.ResponseWriter, _ *http.Request) {
 // asset serves an embedded file. Browsers ask each time whether it is still the
 // same, so that a page of a new version never meets an old file.
 func (s *Server) asset(name string) http.Handler {
-	sum := sha256.New()
-	if err := copyAsset(sum, name); err != nil {
-		panic(err) // The name is not one of those that were embedded.
-	}
-	tag := fmt.Sprintf("%q", hex.EncodeToString(sum.Sum(nil))[:16])
+	// Summed up when somebody asks, so that large ones are not read in vain.
+	tag := sync.OnceValues(func() (string, error) {
+		sum := sha256.New()
+		err := copyAsset(sum, name)
+		return tagOfContent([sha256.Size]byte(sum.Sum(nil))), err
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// It stays where it is in the program: some are large, and hardly ever asked for.
 		f, err := files.Open("assets/" + name)
@@ -234,13 +236,23 @@ func (s *Server) asset(name string) http.Handler {
 			return
 		}
 		defer f.Close() // It was read only.
+		etag, err := tag()
+		if err != nil {
+			s.fail(w, r, fmt.Errorf("web: asset %s: %w", name, err))
+			return
+		}
 		h := w.Header()
 		h.Set("Cache-Control", "no-cache")
-		h.Set("ETag", tag)
+		h.Set("ETag", etag)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 		http.ServeContent(w, r, "", time.Time{}, f.(io.ReadSeeker)) // Every embedded file is one.
 	})
+}
+
+// tagOfContent is the ETag of what has a sum.
+func tagOfContent(sum [sha256.Size]byte) string {
+	return `"` + hex.EncodeToString(sum[:8]) + `"`
 }
 
 func copyAsset(w io.Writer, name string) error {

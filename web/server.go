@@ -176,9 +176,7 @@ func (s *Server) routes() error {
 	own.Handle("GET /shorten", http.RedirectHandler("/", http.StatusSeeOther))
 	own.HandleFunc("/shorten", s.otherMethod("GET, HEAD, POST"))
 	own.Handle("GET /-/assets/copy.js", s.asset("copy.js"))
-	if err := s.mountAPI(own); err != nil {
-		return err
-	}
+	s.mountAPI(own)
 	s.own, s.custom = s.guard.Handler(own), s.guard.Handler(s.everywhere())
 	return nil
 }
