@@ -104,25 +104,26 @@ func newCache(cfg Config) (*cache, error) {
 }
 
 // get returns the entry of a code, nil if no link has it, or an error if that could
-// not be found out in time.
-func (c *cache) get(at place, when time.Time) (*entry, error) {
+// not be found out in time; and whether it took a while.
+func (c *cache) get(at place, when time.Time) (e *entry, waited bool, err error) {
 	now := when.Sub(c.start)
 	e, ok := c.found.GetIfPresent(at)
 	if ok && int64(now) < e.until.Load() {
-		return e, nil
+		return e, false, nil
 	}
 	if !ok {
 		if until, ok := c.unknown.GetIfPresent(at); ok && now < until {
-			return nil, nil
+			return nil, false, nil
 		}
-		return c.await(at, newWait)
+		e, err = c.await(at, newWait)
+		return e, true, err
 	}
 	fresh, err := c.await(at, staleWait)
 	if err != nil {
 		e.until.Store(int64(c.now() + againAfter))
-		return e, nil
+		return e, true, nil
 	}
-	return fresh, nil
+	return fresh, true, nil
 }
 
 // await asks the store, or waits with those who asked already.

@@ -34,12 +34,14 @@ func (s *Server) visit(w http.ResponseWriter, r *http.Request, d *domain, p code
 			s.unavailable(w, r, lookUp)
 			return
 		}
-		var err error
-		if v.entry, err = s.cache.get(place{d.Host, d.fold(p.code)}, now); err != nil {
+		e, waited, err := s.cache.get(place{d.Host, d.fold(p.code)}, now)
+		if err != nil {
 			s.unavailable(w, r, lookUp)
 			return
 		}
-		v.at = s.cfg.Now() // It may have taken a while.
+		if v.entry = e; waited {
+			v.at = s.cfg.Now()
+		}
 	}
 	route := v.entry.route()
 	if route == nil || route.Special == nil {
