@@ -125,15 +125,11 @@ func (p *server) write(ctx context.Context, fn func(context.Context, session) er
 }
 
 func (p *server) once(ctx context.Context, fn func(context.Context, session) error) error {
-	conn, err := p.db.Conn(ctx)
+	conn, tx, err := p.begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // Gives it back to the pool.
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
+	defer conn.Close()  // Gives it back to the pool.
 	defer tx.Rollback() // Does nothing once it is committed.
 	if _, err := tx.ExecContext(ctx, limitIdle); err != nil {
 		return err
@@ -148,13 +144,31 @@ func (p *server) once(ctx context.Context, fn func(context.Context, session) err
 	return tx.Commit()
 }
 
+// begin passes over connections that died in the pool, as the pool itself does for those
+// who leave to it which one they get.
+func (p *server) begin(ctx context.Context) (conn *sql.Conn, tx *sql.Tx, err error) {
+	for range attempts {
+		if conn, err = p.db.Conn(ctx); err != nil {
+			return nil, nil, err
+		}
+		if tx, err = conn.BeginTx(ctx, nil); err == nil {
+			return conn, tx, nil
+		}
+		_ = conn.Close() // Nothing was done on it.
+		if !errors.Is(err, driver.ErrBadConn) {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, err
+}
+
 // sendTail runs what was left for the end of the transaction that is open.
 func sendTail(ctx context.Context, conn *sql.Conn, tail *pgx.Batch) error {
 	if tail.Len() == 0 {
 		return nil
 	}
-	return conn.Raw(func(driver any) error {
-		return driver.(*stdlib.Conn).Conn().SendBatch(ctx, tail).Close()
+	return conn.Raw(func(c any) error {
+		return c.(*stdlib.Conn).Conn().SendBatch(ctx, tail).Close()
 	})
 }
 

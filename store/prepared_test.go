@@ -1,7 +1,10 @@
 package store_test
 
 import (
+	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"snip"
 	"snip/internal/postgrestest"
@@ -44,5 +47,47 @@ func TestStatementsStayPreparedWithoutPooler(t *testing.T) {
 				t.Errorf("%d statements are prepared", prepared)
 			}
 		})
+	}
+}
+
+// TestConnectionsThatDiedAreReplaced: whoever comes right after a server ended all of
+// them does not pay for it.
+func TestConnectionsThatDiedAreReplaced(t *testing.T) {
+	url := postgrestest.Start(t)
+	s, err := store.Open(t.Context(), store.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	create := func() error {
+		_, _, err := s.CreateLink(t.Context(), snip.NewLink{Settings: snip.Settings{Target: "https://example.com/"}})
+		return err
+	}
+	var wait sync.WaitGroup
+	for range 10 {
+		wait.Go(func() {
+			if err := create(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+		WHERE pid <> pg_backend_pid() AND datname = current_database()`); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if err := create(); err != nil {
+			t.Errorf("a link after it: %v", err)
+		}
 	}
 }
