@@ -34,7 +34,7 @@ func profile(ctx context.Context, b *bench) (rows []row, err error) {
 	cost, memory := make([][]float64, len(all)), make([][]float64, len(all))
 	for range b.rounds {
 		for i, s := range all {
-			one, err := s.costOfRedirect(ctx)
+			one, err := s.costOfRedirect(ctx, "/bench")
 			if err != nil {
 				return nil, err
 			}
@@ -54,8 +54,8 @@ func profile(ctx context.Context, b *bench) (rows []row, err error) {
 }
 
 // costOfRedirect is in microseconds.
-func (s *instance) costOfRedirect(ctx context.Context) (float64, error) {
-	l := load{address: s.address, path: onePath("/bench")}
+func (s *instance) costOfRedirect(ctx context.Context, path string) (float64, error) {
+	l := load{address: s.address, path: onePath(path)}
 	settle := func(n int) error {
 		if err := l.times(ctx, n); err != nil {
 			return err

@@ -17,7 +17,8 @@ import (
 const otherLinks = 5_000
 
 // rules measures what those links pay that have no rules, passwords or limits, and what
-// one with five rules pays itself.
+// one with five rules pays itself: redirects each second, and processor time, which
+// others on the machine disturb less.
 func rules(ctx context.Context, b *bench) ([]row, error) {
 	alone, err := b.redirecting(ctx, false)
 	if err != nil {
@@ -27,33 +28,67 @@ func rules(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := &contestant{name: "the same where there are only plain links", measure: alone.load(onePath("/bench"))}
-	plain := &contestant{
-		name:    fmt.Sprintf("a plain link, beside %s with rules and %s with passwords", thousands(fmt.Sprint(otherLinks)), thousands(fmt.Sprint(otherLinks))),
-		measure: beside.load(onePath("/bench")),
-	}
-	five := &contestant{name: "a link with five rules, of which the last fits", measure: beside.load(onePath("/five"))}
-	all := []*contestant{before, plain, five}
-	var earlier *contestant
+	others := fmt.Sprintf("beside %s with rules and %s with passwords", thousands(fmt.Sprint(otherLinks)), thousands(fmt.Sprint(otherLinks)))
+	before := followed{"the same where there are only plain links", alone, "/bench"}
+	plain := followed{"a plain link, " + others, beside, "/bench"}
+	five := followed{"a link with five rules, of which the last fits", beside, "/five"}
+	pairs := []ruled{{plain, before, 0.97}, {five, plain, 0.9}}
 	if b.before != "" {
 		s, err := b.redirectingEarlier(ctx)
 		if err != nil {
 			return nil, err
 		}
-		earlier = &contestant{name: "an earlier program", measure: s.load(onePath("/bench"))}
-		all = append(all, earlier)
+		pairs = append(pairs, ruled{plain, followed{"an earlier program", s, "/bench"}, 0.97})
 	}
-	if err := inTurns(ctx, b.rounds, b.length, all...); err != nil {
+	perSecond, err := b.follow(ctx, pairs, func(f followed) *contestant {
+		return &contestant{name: f.name, measure: f.on.load(onePath(f.path))}
+	})
+	if err != nil {
 		return nil, err
 	}
-	rows := []row{
-		plain.beside(before, "/s", ratioAtLeast(0.97)),
-		five.beside(plain, "/s", ratioAtLeast(0.9)),
+	cost, err := b.follow(ctx, pairs, func(f followed) *contestant {
+		return &contestant{name: f.name, measure: func(ctx context.Context, _ time.Duration) (float64, error) {
+			return f.on.costOfRedirect(ctx, f.path)
+		}}
+	})
+	var rows []row
+	for _, p := range pairs {
+		rows = append(rows, perSecond[p.link].beside(perSecond[p.reference], "/s", ratioAtLeast(p.least)))
 	}
-	if earlier != nil {
-		rows = append(rows, plain.beside(earlier, "/s", ratioAtLeast(0.97)))
+	for _, p := range pairs {
+		r := cost[p.link].beside(cost[p.reference], "µs", ratioAtMost(1/p.least))
+		r.what = "processor time: " + r.what
+		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, err
+}
+
+// followed is a link of an instance.
+type followed struct {
+	name string
+	on   *instance
+	path string
+}
+
+// ruled is a link and what it is held against: it is to be followed at least so often.
+type ruled struct {
+	link, reference followed
+	least           float64
+}
+
+// follow measures each link of pairs in turns.
+func (b *bench) follow(ctx context.Context, pairs []ruled, contest func(followed) *contestant) (map[followed]*contestant, error) {
+	by := map[followed]*contestant{}
+	var all []*contestant
+	for _, p := range pairs {
+		for _, f := range []followed{p.reference, p.link} {
+			if by[f] == nil {
+				by[f] = contest(f)
+				all = append(all, by[f])
+			}
+		}
+	}
+	return by, inTurns(ctx, b.rounds, b.length, all...)
 }
 
 // besideRules starts Snip with a link "five" and many with rules and passwords, all of
