@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -98,9 +97,6 @@ func plansOf(t *testing.T, s *Store, q snip.LinkQuery) (plans [][]string) {
 // TestSearchOnServerEndsWithThePage: the statement that goes from group to group does not
 // ask those after the page.
 func TestSearchOnServerEndsWithThePage(t *testing.T) {
-	if os.Getenv("SNIP_TEST_POSTGRES") == "" {
-		t.Skip("SNIP_TEST_POSTGRES is not set")
-	}
 	s, err := Open(t.Context(), Config{URL: postgrestest.Start(t)})
 	if err != nil {
 		t.Fatal(err)
