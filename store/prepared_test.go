@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
@@ -80,9 +81,9 @@ func TestConnectionsThatDiedAreReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-		WHERE pid <> pg_backend_pid() AND datname = current_database()`); err != nil {
+	_, err = conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+		WHERE pid <> pg_backend_pid() AND datname = current_database()`)
+	if err := errors.Join(err, conn.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
