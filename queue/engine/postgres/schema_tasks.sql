@@ -263,6 +263,9 @@ END $$;
 -- good. Kinds are those of queue.VerdictKind. Rows are locked by number: where more than
 -- one statement comes to them, which the caller calls mixed, before the first. The queue
 -- has so many dead letters by the caller's count.
+--
+-- The queue is compared by a sum, which no index answers: where there are few tasks a plan
+-- would else go through all by the index of IDs, and come to rows in its order.
 CREATE FUNCTION queue.settle(
 	in_queue text, in_mixed boolean, in_numbers bigint[], in_tokens bigint[], in_kinds int[], in_delays bigint[],
 	in_reasons text[], in_errors text[], in_results bytea[], in_progress bytea[], in_dead bigint
@@ -279,7 +282,7 @@ BEGIN
 	PERFORM queue.sync();
 	IF in_mixed THEN
 		PERFORM FROM unnest(in_numbers, in_tokens) AS v (number, token)
-		JOIN queue.tasks t ON t.number = v.number AND t.token = v.token AND t.queue = q.queue
+		JOIN queue.tasks t ON t.number = v.number AND t.token = v.token AND t.queue + 0 = q.queue
 		ORDER BY t.number FOR UPDATE OF t;
 	END IF;
 
@@ -288,7 +291,7 @@ BEGIN
 		DELETE FROM queue.tasks t USING (
 			SELECT * FROM unnest(in_numbers, in_tokens, in_kinds) WITH ORDINALITY AS v (number, token, kind, place)
 			WHERE v.kind = 1 AND q.keep_done = 0 AND (v.token & 1 = 0 OR q.remember = 0) ORDER BY v.number
-		) v WHERE t.number = v.number AND t.token = v.token AND t.queue = q.queue
+		) v WHERE t.number = v.number AND t.token = v.token AND t.queue + 0 = q.queue
 		RETURNING v.place::int;
 
 		IF q.keep_done > 0 OR q.remember > 0 THEN
@@ -304,7 +307,7 @@ BEGIN
 			FROM (
 				SELECT * FROM unnest(in_numbers, in_tokens, in_kinds, in_results) WITH ORDINALITY AS v (number, token, kind, result, place)
 				WHERE v.kind = 1 AND (q.keep_done > 0 OR v.token & 1 = 1) ORDER BY v.number
-			) v WHERE t.number = v.number AND t.token = v.token AND t.queue = q.queue
+			) v WHERE t.number = v.number AND t.token = v.token AND t.queue + 0 = q.queue
 			RETURNING v.place::int;
 		END IF;
 	END IF;
@@ -323,7 +326,7 @@ BEGIN
 			SELECT * FROM unnest(in_numbers, in_tokens, in_kinds, in_delays, in_errors, in_progress)
 				WITH ORDINALITY AS v (number, token, kind, delay, error, progress, place)
 			WHERE v.kind IN (2, 3, 5) ORDER BY v.number
-		) v WHERE t.number = v.number AND t.token = v.token AND t.queue = q.queue
+		) v WHERE t.number = v.number AND t.token = v.token AND t.queue + 0 = q.queue
 		RETURNING v.place::int;
 	END IF;
 
@@ -335,7 +338,7 @@ BEGIN
 				SELECT * FROM unnest(in_numbers, in_tokens, in_kinds, in_reasons, in_errors)
 					WITH ORDINALITY AS v (number, token, kind, reason, error, place)
 				WHERE v.kind = 4 ORDER BY v.number
-			) v WHERE t.number = v.number AND t.token = v.token AND t.queue = q.queue
+			) v WHERE t.number = v.number AND t.token = v.token AND t.queue + 0 = q.queue
 			RETURNING t.*, v.place, v.reason, v.error AS last_error
 		), buried AS (
 			INSERT INTO queue.dead (queue, number, due, pushed, buried, deadline, failed, lost, released, named, id, kind, reason, error, progress, frame)
