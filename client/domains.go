@@ -32,17 +32,11 @@ func (c *Client) Domain(ctx context.Context, host string) (snip.Domain, error) {
 
 // ListDomains returns all domains.
 func (c *Client) ListDomains(ctx context.Context) ([]snip.Domain, error) {
-	var answer struct {
-		Domains []wire.Domain `json:"domains"`
-	}
+	var answer wire.DomainList
 	if err := c.get(ctx, domains, nil, &answer); err != nil {
 		return nil, err
 	}
-	out := make([]snip.Domain, len(answer.Domains))
-	for i, d := range answer.Domains {
-		out[i] = d.Domain()
-	}
-	return out, nil
+	return answer.List(), nil
 }
 
 // EditDomain changes a domain.

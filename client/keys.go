@@ -37,17 +37,11 @@ func (c *Client) CurrentKey(ctx context.Context) (snip.Key, error) {
 
 // ListKeys returns all keys.
 func (c *Client) ListKeys(ctx context.Context) ([]snip.Key, error) {
-	var answer struct {
-		Keys []wire.Key `json:"keys"`
-	}
+	var answer wire.KeyList
 	if err := c.get(ctx, keys, nil, &answer); err != nil {
 		return nil, err
 	}
-	out := make([]snip.Key, len(answer.Keys))
-	for i, k := range answer.Keys {
-		out[i] = k.Key()
-	}
-	return out, nil
+	return answer.List(), nil
 }
 
 // Key finds a key by its ID.

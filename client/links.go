@@ -167,17 +167,11 @@ func (c *Client) ChangeLinks(ctx context.Context, b snip.Bulk) (snip.BulkResult,
 
 // Tags returns all tags.
 func (c *Client) Tags(ctx context.Context) ([]snip.TagCount, error) {
-	var answer struct {
-		Tags []wire.TagCount `json:"tags"`
-	}
+	var answer wire.TagList
 	if err := c.get(ctx, "/api/v1/tags", nil, &answer); err != nil {
 		return nil, err
 	}
-	out := make([]snip.TagCount, len(answer.Tags))
-	for i, t := range answer.Tags {
-		out[i] = snip.TagCount(t)
-	}
-	return out, nil
+	return answer.List(), nil
 }
 
 // ShortURL is where a link is followed that this client was told of: what the server

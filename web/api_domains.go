@@ -94,21 +94,9 @@ func (s *Server) mountDomains(a *api) {
 	}, s.deleteDomain)
 }
 
-// domainList is all domains.
-type domainList struct {
-	Domains []wire.Domain `json:"domains"`
-}
-
-func (s *Server) listDomains(ctx context.Context, c *caller, _ *struct{}) (*struct{ Body domainList }, error) {
+func (s *Server) listDomains(ctx context.Context, c *caller, _ *struct{}) (*struct{ Body wire.DomainList }, error) {
 	domains, err := c.ListDomains(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := domainList{make([]wire.Domain, len(domains))}
-	for i, d := range domains {
-		out.Domains[i] = wire.DomainOf(d)
-	}
-	return &struct{ Body domainList }{out}, nil
+	return &struct{ Body wire.DomainList }{wire.DomainListOf(domains)}, err
 }
 
 func (s *Server) createDomain(ctx context.Context, c *caller, in *struct{ Body domainBody }) (*madeDomain, error) {

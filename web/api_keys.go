@@ -78,21 +78,9 @@ func (s *Server) mountKeys(a *api) {
 	}, s.revokeKey)
 }
 
-// keyList is all keys.
-type keyList struct {
-	Keys []wire.Key `json:"keys"`
-}
-
-func (s *Server) listKeys(ctx context.Context, c *caller, _ *struct{}) (*struct{ Body keyList }, error) {
+func (s *Server) listKeys(ctx context.Context, c *caller, _ *struct{}) (*struct{ Body wire.KeyList }, error) {
 	keys, err := c.ListKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := keyList{make([]wire.Key, len(keys))}
-	for i, k := range keys {
-		out.Keys[i] = wire.KeyOf(k)
-	}
-	return &struct{ Body keyList }{out}, nil
+	return &struct{ Body wire.KeyList }{wire.KeyListOf(keys)}, err
 }
 
 func (s *Server) createKey(ctx context.Context, c *caller, in *struct{ Body keyBody }) (*madeKey, error) {

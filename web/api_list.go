@@ -75,19 +75,7 @@ func (s *Server) changeLinks(ctx context.Context, c *caller, in *struct{ Body bu
 	return &struct{ Body wire.BulkResult }{out}, nil
 }
 
-// tagList is all tags.
-type tagList struct {
-	Tags []wire.TagCount `json:"tags" doc:"In the order of their bytes."`
-}
-
-func (s *Server) listTags(ctx context.Context, c *caller, _ *struct{}) (*struct{ Body tagList }, error) {
+func (s *Server) listTags(ctx context.Context, c *caller, _ *struct{}) (*struct{ Body wire.TagList }, error) {
 	tags, err := c.Tags(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := tagList{make([]wire.TagCount, len(tags))}
-	for i, t := range tags {
-		out.Tags[i] = wire.TagCount(t)
-	}
-	return &struct{ Body tagList }{out}, nil
+	return &struct{ Body wire.TagList }{wire.TagListOf(tags)}, err
 }

@@ -33,3 +33,14 @@ func (d Domain) Domain() snip.Domain {
 		Version: d.Version, CreatedAt: d.CreatedAt, UpdatedAt: d.UpdatedAt,
 	}
 }
+
+// DomainList is all domains.
+type DomainList struct {
+	Domains []Domain `json:"domains"`
+}
+
+// DomainListOf writes domains.
+func DomainListOf(domains []snip.Domain) DomainList { return DomainList{each(domains, DomainOf)} }
+
+// List returns the domains that were written.
+func (l DomainList) List() []snip.Domain { return each(l.Domains, Domain.Domain) }

@@ -42,3 +42,14 @@ func (k Key) Key() snip.Key {
 		ExpiresAt: instant(k.ExpiresAt), RevokedAt: instant(k.RevokedAt), LastUsed: instant(k.LastUsed), CreatedAt: k.CreatedAt,
 	}
 }
+
+// KeyList is all keys.
+type KeyList struct {
+	Keys []Key `json:"keys"`
+}
+
+// KeyListOf writes keys.
+func KeyListOf(keys []snip.Key) KeyList { return KeyList{each(keys, KeyOf)} }
+
+// List returns the keys that were written.
+func (l KeyList) List() []snip.Key { return each(l.Keys, Key.Key) }

@@ -108,6 +108,21 @@ type TagCount struct {
 	Links int64  `json:"links"`
 }
 
+// TagList is all tags.
+type TagList struct {
+	Tags []TagCount `json:"tags" doc:"In the order of their bytes."`
+}
+
+// TagListOf writes tags.
+func TagListOf(tags []snip.TagCount) TagList {
+	return TagList{each(tags, func(t snip.TagCount) TagCount { return TagCount(t) })}
+}
+
+// List returns the tags that were written.
+func (l TagList) List() []snip.TagCount {
+	return each(l.Tags, func(t TagCount) snip.TagCount { return snip.TagCount(t) })
+}
+
 // list writes an empty list as [], never as null.
 func list[T any](in []T) []T {
 	if in == nil {
