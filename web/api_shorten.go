@@ -19,16 +19,20 @@ type simple struct {
 	ExpiresAt *time.Time `json:"expires_at" required:"false"`
 }
 
-// simplest describes it for who reads it. It is no operation of the API.
-func simplest() (huma.Registry, *huma.Schema) {
-	known := huma.NewMapRegistry("#", huma.DefaultSchemaNamer)
-	return known, schemaOf[simple](known)
+// simplest is how it is described, for who reads it. It is no operation of the API.
+type simplest struct {
+	known  huma.Registry
+	schema *huma.Schema
 }
 
-// readLink reads the JSON that asks for a link.
-func readLink(w http.ResponseWriter, r *http.Request) (n snip.NewLink, err error) {
-	known, schema := simplest()
-	body, err := readJSON(w, r, known, schema)
+func newSimplest() simplest {
+	known := huma.NewMapRegistry("#", huma.DefaultSchemaNamer)
+	return simplest{known, schemaOf[simple](known)}
+}
+
+// read reads the JSON that asks for a link.
+func (d simplest) read(w http.ResponseWriter, r *http.Request) (n snip.NewLink, err error) {
+	body, err := readJSON(w, r, d.known, d.schema)
 	if err != nil {
 		return n, err
 	}
@@ -51,7 +55,7 @@ func (s *Server) shorten(w http.ResponseWriter, r *http.Request) {
 	if isForm(r) {
 		n, err = readForm(w, r)
 	} else {
-		n, err = readLink(w, r)
+		n, err = s.simplest.read(w, r)
 	}
 	var l snip.Link
 	if err == nil {

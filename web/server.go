@@ -100,6 +100,7 @@ type Server struct {
 	unknown    *unknown // Nil: there is no report.
 	metrics    *metrics
 	pages      *pages
+	simplest   simplest                    // Of POST /shorten.
 	limitsAway quiet                       // For the log.
 	buffers    sync.Pool                   // Of *[]byte, for notes.
 	guard      *http.CrossOriginProtection // Another site's page must not act here with its visitor's browser.
@@ -133,7 +134,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger}
+	s := &Server{cfg: cfg, log: cfg.Logger, simplest: newSimplest()}
 	var err error
 	if s.cache, err = newCache(cfg); err != nil {
 		return nil, err
