@@ -51,20 +51,25 @@ func (v *View) createLink(ctx context.Context, n snip.NewLink) (l snip.Link, mad
 			l, made, err = v.makeOnce(ctx, tx, n, asked, password, now)
 			return err
 		})
-		// An alias with a code that was made up is found at the end only.
-		if n.Code != "" || snip.CodeOf(err) != snip.Conflict {
-			break
+		if err == nil {
+			return l, made, nil
+		}
+		if n.Code != "" || !codeTaken(err) {
+			return snip.Link{}, false, err
 		}
 	}
-	if err != nil {
-		return snip.Link{}, false, err
-	}
-	return l, made, nil
+	return snip.Link{}, false, fmt.Errorf("no free code in %d attempts", madeUp)
 }
 
 // madeUp is how many codes are made up for a link at most. With 7 characters even the
 // second one is rare.
 const madeUp = 10
+
+// codeTaken reports that a link was not made because another one has its code.
+func codeTaken(err error) bool {
+	e, ok := errors.AsType[*snip.Error](err)
+	return ok && e.Code == snip.Conflict && e.Field == "code"
+}
 
 // makeOnce makes a link unless it was made by the same request before.
 func (v *View) makeOnce(ctx context.Context, tx session, n snip.NewLink, asked request, password string, now time.Time) (snip.Link, bool, error) {
@@ -147,41 +152,25 @@ func subjectOf(l snip.Link) event.Subject {
 // insertLink inserts a link, with a code that is made up if it comes without one, and
 // tells its ID and code.
 func (s *Store) insertLink(ctx context.Context, tx session, l *snip.Link, row settingsRow, password string, folded bool) error {
-	attempts, code := 1, func() string { return l.Code }
 	if l.Code == "" {
-		attempts, code = madeUp, s.newCode
+		l.Code = s.newCode()
 	}
-	for range attempts {
-		taken, err := insertCode(ctx, tx, l, code(), row, password, folded)
-		if !taken {
-			return err
-		}
-	}
-	if l.Code != "" {
-		return conflict(l.Code)
-	}
-	return fmt.Errorf("no free code in %d attempts", attempts)
-}
-
-func insertCode(ctx context.Context, tx session, l *snip.Link, code string, row settingsRow, password string, folded bool) (taken bool, err error) {
-	fold := foldedColumn(code, folded)
-	args := append(row.values(), l.Domain, code, fold, l.Owner, password, l.CreatedAt.UnixMicro())
-	var id int64
-	err = tx.QueryRowContext(ctx, `
+	fold := foldedColumn(l.Code, folded)
+	args := append(row.values(), l.Domain, l.Code, fold, l.Owner, password, l.CreatedAt.UnixMicro())
+	err := tx.QueryRowContext(ctx, `
 		INSERT INTO links (`+settingsColumns+`, domain, code, folded, owner, password_hash, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)
-		ON CONFLICT DO NOTHING RETURNING id`, args...).Scan(&id)
+		ON CONFLICT DO NOTHING RETURNING id`, args...).Scan(&l.ID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
+		return conflict(l.Code)
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	l.ID, l.Code = id, code
-	if err := noAlias(ctx, tx, l.Domain, code, fold); err != nil {
-		return false, err
+	if err := noAlias(ctx, tx, l.Domain, l.Code, fold); err != nil {
+		return err
 	}
-	return false, addWords(ctx, tx, *l)
+	return addWords(ctx, tx, *l)
 }
 
 // foldedColumn is the code in lower case where case does not matter, else NULL.

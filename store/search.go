@@ -115,8 +115,8 @@ func (l *listing) through(tx session, s source) question {
 }
 
 // position adds the condition that links come after the page before, and others that
-// tell where they are in the list. Where they are in
-// the order in which they were made, id is the column by which they are found, or empty.
+// tell where they are in the list. Where that is in the order in which they were made, id
+// is the column by which they are found, or empty.
 func (l *listing) position(w *where, id string) {
 	if l.asked.Sort == snip.SortExpiry {
 		w.add("links.expires_at IS NOT NULL")

@@ -18,13 +18,7 @@ func addTags(ctx context.Context, tx session, links []int64, tags []string) erro
 	if err != nil {
 		return err
 	}
-	var rows [][]any
-	for _, tag := range ids {
-		for _, link := range links {
-			rows = append(rows, []any{tag, link})
-		}
-	}
-	return insertChunks(ctx, tx, `INSERT INTO link_tags (tag_id, link_id) VALUES %s ON CONFLICT DO NOTHING`, rows)
+	return insertChunks(ctx, tx, `INSERT INTO link_tags (tag_id, link_id) VALUES %s ON CONFLICT DO NOTHING`, tagRows(ids, links))
 }
 
 // makeTags returns the IDs of tags, which are made if they are not there. All who make
@@ -68,13 +62,17 @@ func removeTags(ctx context.Context, tx session, links []int64, tags []string) e
 	if err != nil {
 		return err
 	}
-	var rows [][]any
-	for _, tag := range ids {
+	return inChunks(ctx, tx, `DELETE FROM link_tags WHERE (tag_id, link_id) IN (VALUES %s)`, tagRows(ids, links), nil)
+}
+
+// tagRows returns a row of link_tags for each tag of each link.
+func tagRows(tags, links []int64) (rows [][]any) {
+	for _, tag := range tags {
 		for _, link := range links {
 			rows = append(rows, []any{tag, link})
 		}
 	}
-	return inChunks(ctx, tx, `DELETE FROM link_tags WHERE (tag_id, link_id) IN (VALUES %s)`, rows, nil)
+	return rows
 }
 
 // changeTags gives a link the tags of after.
