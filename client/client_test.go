@@ -34,7 +34,7 @@ func open(t *testing.T) *instance {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { links.Close() })
-	key, err := links.CreateAdminKey(t.Context(), "test")
+	_, key, err := links.CreateKey(t.Context(), snip.NewKey{Label: "test", Scopes: []snip.Scope{snip.ScopeAdmin}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func copyOne(t *testing.T, from, to *store.Store) {
 	if err := from.DeleteLink(t.Context(), at("last"), 0); err != nil {
 		t.Fatal(err)
 	}
-	secret, err := from.CreateAdminKey(t.Context(), "mine")
+	_, secret, err := from.CreateKey(t.Context(), snip.NewKey{Label: "mine", Scopes: []snip.Scope{snip.ScopeAdmin}})
 	if err != nil {
 		t.Fatal(err)
 	}

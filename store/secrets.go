@@ -38,13 +38,6 @@ func unauthorized(format string, args ...any) error {
 	return &snip.Error{Code: snip.Unauthorized, Message: fmt.Sprintf(format, args...)}
 }
 
-// CreateAdminKey makes a key that may do everything and returns its secret, which
-// cannot be read again.
-func (s *Store) CreateAdminKey(ctx context.Context, label string) (secret string, err error) {
-	_, secret, err = s.CreateKey(ctx, snip.NewKey{Label: label, Scopes: []snip.Scope{snip.ScopeAdmin}})
-	return secret, err
-}
-
 // firstKey is the name under which it is remembered that there was a first key.
 const firstKey = "first admin key"
 

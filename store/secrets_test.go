@@ -16,7 +16,7 @@ import (
 
 func TestCreateAdminKey(t *testing.T) {
 	s := open(t, store.Config{})
-	secret, err := s.CreateAdminKey(t.Context(), "laptop")
+	_, secret, err := s.CreateKey(t.Context(), snip.NewKey{Label: "laptop", Scopes: []snip.Scope{snip.ScopeAdmin}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestCreateAdminKey(t *testing.T) {
 	if err != nil || got.Label != "laptop" || !got.May(snip.ScopeAdmin) {
 		t.Errorf("CheckKey() = %+v, %v, want the admin key", got, err)
 	}
-	other, err := s.CreateAdminKey(t.Context(), "laptop")
+	_, other, err := s.CreateKey(t.Context(), snip.NewKey{Label: "laptop", Scopes: []snip.Scope{snip.ScopeAdmin}})
 	if err != nil || other == secret {
 		t.Errorf("the second key is the first one, or %v", err)
 	}
@@ -38,7 +38,7 @@ func TestCreateAdminKey(t *testing.T) {
 
 func TestSecretsAreNotInTheFile(t *testing.T) {
 	s := open(t, store.Config{})
-	secret, err := s.CreateAdminKey(t.Context(), "")
+	_, secret, err := s.CreateKey(t.Context(), snip.NewKey{Label: "", Scopes: []snip.Scope{snip.ScopeAdmin}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestFirstAdminKeyIsMadeOnce(t *testing.T) {
 
 func TestFirstAdminKeyIsNotMadeBesideAnother(t *testing.T) {
 	s := open(t, store.Config{})
-	if _, err := s.CreateAdminKey(t.Context(), "by hand"); err != nil {
+	if _, _, err := s.CreateKey(t.Context(), snip.NewKey{Label: "by hand", Scopes: []snip.Scope{snip.ScopeAdmin}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, made, err := s.FirstAdminKey(t.Context()); err != nil || made {

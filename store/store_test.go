@@ -289,7 +289,7 @@ func calls(ctx context.Context, s *store.Store) map[string]error {
 	_, errs["Popular"] = s.Popular(ctx, day, 1)
 	_, errs["UnknownCodes"] = s.UnknownCodes(ctx, day, 1)
 	_, errs["CheckKey"] = s.CheckKey(ctx, "x")
-	_, errs["CreateAdminKey"] = s.CreateAdminKey(ctx, "x")
+	_, _, errs["CreateKey"] = s.CreateKey(ctx, snip.NewKey{Label: "x", Scopes: []snip.Scope{snip.ScopeAdmin}})
 	_, _, errs["FirstAdminKey"] = s.FirstAdminKey(ctx)
 	errs["Write"] = s.Write(ctx, func(context.Context, *sql.Tx) error { return nil })
 	return errs

@@ -44,7 +44,7 @@ func openSite(t *testing.T, cfg web.Config) *site {
 			t.Error(err)
 		}
 	})
-	if s.key, err = s.store.CreateAdminKey(t.Context(), "test"); err != nil {
+	if _, s.key, err = s.store.CreateKey(t.Context(), snip.NewKey{Label: "test", Scopes: []snip.Scope{snip.ScopeAdmin}}); err != nil {
 		t.Fatal(err)
 	}
 	s.web = s.another(cfg)
