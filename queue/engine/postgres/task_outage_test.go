@@ -130,15 +130,21 @@ func (w *work) work(ctx context.Context, e *postgres.Engine) {
 			}
 		}
 		w.mu.Unlock()
-		w.settle(ctx, e, pulled.Tasks)
+		w.settle(e, pulled.Tasks)
 	}
 }
 
-// settle acknowledges until it knows what became of it.
-func (w *work) settle(ctx context.Context, e *postgres.Engine, all []queue.Leased) {
-	for tries := 0; ctx.Err() == nil; tries++ {
-		results, err := e.Settle(ctx, "mail", verdicts(queue.Done, all))
+// settle acknowledges until it knows what became of it, also if the test has seen
+// meanwhile that all is done and has the worker stop.
+func (w *work) settle(e *postgres.Engine, all []queue.Leased) {
+	deadline := time.Now().Add(patience)
+	for tries := 0; ; tries++ {
+		results, err := e.Settle(w.Context(), "mail", verdicts(queue.Done, all))
 		if err != nil {
+			if time.Now().After(deadline) {
+				w.Errorf("Settle() = %v, for %s", err, patience)
+				return
+			}
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
